@@ -1,0 +1,1 @@
+"""Scenarios, reproductions and the ``splitbrain`` command line."""
