@@ -139,10 +139,10 @@ def _encoder_for(value: object) -> Callable[[Any, Callable[[bytes], object]], ob
 def plain(value: object) -> Any:
     """The value as JSON-like data for traces: a frozen dataclass becomes ``{"$": name, …}``."""
     cls = type(value)
-    if cls in LEAVES:
-        return value.hex() if isinstance(value, bytes) else value
     converter = _PLAIN.get(cls)
     if converter is None:
+        if cls in LEAVES:
+            return value.hex() if isinstance(value, bytes) else value
         converter = _PLAIN[cls] = _plain_for(cls)
     return converter(value)
 

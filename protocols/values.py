@@ -150,6 +150,21 @@ class Log(Generic[T]):
             chunks = chunks.delete(number)
         return self._make(chunks, self._tail, index + 1, self.last_index)
 
+    def shared_prefix(self, other: Log[T]) -> int:
+        """Last index up to which this log surely holds what ``other`` holds (first - 1 if none).
+
+        Cheap after appends and truncations: equal chunks are found by identity, from the end.
+        """
+        last = min(self.last_index, other.last_index)
+        first = max(self.first, other.first)
+        number = last // _CHUNK
+        while number >= first // _CHUNK and self._chunk(number) is not other._chunk(number):
+            number -= 1
+        for index in range(max(first, (number + 1) * _CHUNK), last + 1):
+            if self[index] != other[index]:
+                return index - 1
+        return max(last, self.first - 1)
+
     def __len__(self) -> int:
         return self.last_index - self.first + 1
 
@@ -234,6 +249,10 @@ class Map(Mapping[K, V], Generic[K, V]):
 
     def __len__(self) -> int:
         return len(self._map)
+
+    def raw_items(self) -> Iterable[tuple[K, V]]:
+        """Keys and values in arbitrary order: only where the order cannot matter."""
+        return self._map.items()
 
     def __iter__(self) -> Iterator[K]:
         return iter(sorted(self._map))  # type: ignore[type-var]

@@ -1,0 +1,70 @@
+"""The figures that a scenario may ask for: detector quality of service, gossip spread, operations."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from scenarios.checks import learned
+from scenarios.records import pair_records
+from sim.check.gossip import spread
+from sim.check.qos import pool
+from sim.check.stats import percentiles
+
+if TYPE_CHECKING:
+    from scenarios.runner import RunResult
+
+
+def measure(run: RunResult) -> dict[str, Any]:
+    """All metric families that the scenario asks for."""
+    return {family: METRICS[family](run) for family in run.scenario.metrics}
+
+
+def _qos(run: RunResult) -> dict[str, Any]:
+    """Chen's metrics per detector, all pairs pooled (intervals over targets), times in µs."""
+    rng = random.Random(f"bootstrap/{run.seed}")
+    return {
+        name: pool(records, rng=rng, by="target").to_json()
+        for name, records in pair_records(run).items()
+        if records
+    }
+
+
+def _qos_pairs(run: RunResult) -> dict[str, Any]:
+    """Chen's metrics for every monitor and target by itself."""
+    return {
+        name: {f"{r.monitor}→{r.target}": pool((r,)).to_json() for r in records}
+        for name, records in pair_records(run).items()
+    }
+
+
+def _gossip(run: RunResult) -> dict[str, Any]:
+    """Residue, traffic (messages sent per node, all rumors), delays; times in µs."""
+    nodes, sent = len(run.scenario.nodes), run.cluster.network.sent
+    found = learned(run)
+    single = sent if len(found) == 1 else None
+    return {
+        rumor: spread(informed, nodes, messages=single).to_json()
+        for rumor, informed in found.items()
+    }
+
+
+def _operations(run: RunResult) -> dict[str, Any]:
+    """Client operations by outcome, and the latency of those that ended ok, µs."""
+    counts = {"ok": 0, "fail": 0, "info": 0, "open": 0}
+    latencies: list[float] = []
+    for record in run.history:
+        counts[record.outcome.kind if record.outcome else "open"] += 1
+        if record.outcome and record.outcome.kind == "ok" and record.completed_us is not None:
+            latencies.append(record.completed_us - record.invoked_us)
+    p50, p99 = percentiles(latencies, (50, 99))
+    return {**counts, "latency_us": {"p50": p50, "p99": p99}}
+
+
+METRICS: dict[str, Callable[[RunResult], dict[str, Any]]] = {
+    "qos": _qos,
+    "qos-pairs": _qos_pairs,
+    "gossip": _gossip,
+    "operations": _operations,
+}

@@ -1,0 +1,362 @@
+"""A node: one process, its timers, its inbox, its clock and its disk.
+
+``receive`` and the timers bring events to the node. A node that is up, not paused and free runs
+the step at once; otherwise the event waits in the inbox (busy, paused) or is lost (down). The
+plain case (nobody records, perfect disk, no service time) goes straight to the handler in
+``deliver``; all else through ``_run_carefully`` in :mod:`sim.stepping`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+from protocols.api import ProtocolError
+from protocols.spec import spec_of
+from protocols.step import (
+    Event,
+    Fire,
+    Invoke,
+    Receive,
+    Start,
+    check_declared,
+    dispatch,
+    durable_state,
+    recovered,
+)
+from protocols.values import NodeId
+from sim.clocks import NodeClock
+from sim.context import Direct
+from sim.disk import Disk
+from sim.rules import Envelope
+
+if TYPE_CHECKING:
+    from sim.cluster import Cluster
+    from sim.network import Wire
+    from sim.stepping import Careful
+
+DEFAULT_SERVICE_US = 1_000
+
+
+class Timer:
+    """One set timer. ``due`` < 0: cancelled. One entry in the engine's queue serves many resets:
+    when it comes up before ``due``, it is pushed again with the key of the latest reset."""
+
+    __slots__ = ("cause", "due", "heap_at", "key", "queued", "value")
+
+    def __init__(self, value: object, due: int, key: int, cause: int) -> None:
+        self.value, self.due, self.key, self.cause = value, due, key, cause
+        self.heap_at = due
+        self.queued = False
+
+
+class Node:
+    """One node of a cluster. Made by :meth:`sim.cluster.Cluster.add`."""
+
+    __slots__ = (
+        "_busy",
+        "_rng",
+        "clock",
+        "cluster",
+        "ctx",
+        "delivered",
+        "disk",
+        "fast",
+        "free",
+        "handlers",
+        "id",
+        "inbox",
+        "paused",
+        "process",
+        "service",
+        "size",
+        "slowdown",
+        "spec",
+        "step_cause",
+        "stepping",
+        "timers",
+        "up",
+        "wires",
+    )
+
+    def __init__(self, cluster: Cluster, node: NodeId, process: Any) -> None:
+        self.cluster = cluster
+        self.id = node
+        self.process = process
+        self.spec = spec_of(type(process))
+        self.handlers = self.spec.handlers
+        self.size = self.spec.size
+        self.timers: dict[object, Timer] = {}
+        self.wires: dict[NodeId, Wire] = {}
+        self.inbox: deque[tuple[Event, int, int, Timer | None]] | None = None
+        self.up = False
+        self.paused = 0
+        self.slowdown = 1
+        self.service: Callable[[], int] | None = None
+        self.clock: NodeClock | None = None
+        self.disk: Disk | None = None
+        self.stepping: Careful | None = None
+        self.step_cause = -1
+        self.delivered = 0
+        self.fast = False
+        self.free = False
+        self._busy = False
+        self._rng: Random | None = None
+        self.ctx = Direct(self)
+
+    # -- time and chance ------------------------------------------------------------------
+
+    @property
+    def rng(self) -> Random:
+        """The node's own random stream, made on first use."""
+        if self._rng is None:
+            self._rng = self.cluster.streams.node(self.id)
+        return self._rng
+
+    def local_time(self) -> int:
+        """What the node's clock shows, µs."""
+        now = self.cluster.engine.now
+        return now if self.clock is None else self.clock.local(now)
+
+    def own_clock(self) -> NodeClock:
+        """The node's clock, made different from true time for the first time."""
+        if self.clock is None:
+            self.clock = NodeClock()
+        return self.clock
+
+    # -- state of the node ----------------------------------------------------------------
+
+    def refresh(self) -> None:
+        """Work out again whether events may go straight to the handler."""
+        waits = self.paused or self._busy or self.inbox or self.service or self.slowdown > 1
+        self.free = self.up and not waits
+        self.fast = self.free and self.stepping is None
+
+    def start(self, cause: int = -1) -> None:
+        """Boot: run ``on_start``."""
+        self.up = True
+        self.refresh()
+        self.arrive(Start(), cause)
+
+    def crash(self) -> int:
+        """Go down: timers, inbox and volatile fields are lost; the number of writes lost."""
+        lost = 0
+        self.up = False
+        for timer in self.timers.values():
+            timer.due = -1
+        self.timers.clear()
+        self.inbox = None
+        self._busy = False
+        if self.disk is not None:
+            lost = self.disk.lose_power()
+            stored = dict(self.disk.stored)
+        else:
+            stored = durable_state(self.process)
+        if self.stepping is not None:
+            self.stepping.forget()
+        self.process = recovered(self.process, stored)
+        self.refresh()
+        return lost
+
+    def pause(self) -> None:
+        """Stand still: events wait."""
+        self.paused += 1
+        self.refresh()
+
+    def resume(self) -> None:
+        """Go on: what waited is handled now, in order."""
+        self.paused = max(0, self.paused - 1)
+        self.refresh()
+        self._drain()
+
+    def slow_down(self, factor: int) -> None:
+        """Every step takes ``factor`` times as long."""
+        self.slowdown *= factor
+        self.refresh()
+
+    def speed_up(self, factor: int) -> None:
+        """Undo :meth:`slow_down`."""
+        self.slowdown //= factor
+        self.refresh()
+
+    def own_disk(self) -> Disk:
+        """The node's disk, made explicit for the first time."""
+        if self.disk is None:
+            self.disk = Disk()
+            self.disk.stored.update(durable_state(self.process))
+            self.cluster.careful(self.id)
+        return self.disk
+
+    # -- events ---------------------------------------------------------------------------
+
+    def deliver(self, sent: tuple[NodeId, object]) -> None:
+        """A message comes off a plain wire."""
+        src, message = sent
+        cluster = self.cluster
+        if not self.fast or cluster.network.rules:
+            cluster.network._due(Envelope(src, self.id, message))
+            return
+        self.delivered += 1
+        process = self.process
+        try:
+            handler = self.handlers.get(type(message))
+            if handler is None:
+                dispatch(process, Receive(src, message), self.ctx)
+            else:
+                handler(process, self.ctx, src, message)
+            if len(process.__dict__) != self.size:
+                check_declared(process)
+        except Exception as error:
+            raise self.blame(error, Receive(src, message)) from error
+
+    def receive(self, envelope: Envelope) -> None:
+        """A message comes off any wire."""
+        if self.free and self.stepping is not None:
+            self._handle(Receive(envelope.src, envelope.message), envelope.cause, envelope.index, None)
+            return
+        if not self.up:
+            self.cluster.network.drop(envelope, "destination down")
+            return
+        self.arrive(Receive(envelope.src, envelope.message), envelope.cause, envelope.index)
+
+    def arrive(self, event: Event, cause: int = -1, index: int = 0, timer: Timer | None = None) -> None:
+        """An event reaches the node: handle it, or let it wait."""
+        if self.paused or self._busy or self.inbox:
+            if self.inbox is None:
+                self.inbox = deque()
+            if timer is not None:
+                timer.queued = True
+            self.inbox.append((event, cause, index, timer))
+            self.refresh()
+        else:
+            self._begin(event, cause, index, timer)
+
+    def _begin(self, event: Event, cause: int, index: int, timer: Timer | None) -> None:
+        takes = self._service_time()
+        if takes:
+            self._busy = True
+            self.refresh()
+            self.cluster.engine.call_later(takes, self._served, (self.process, event, cause, index, timer))
+        else:
+            self._handle(event, cause, index, timer)
+
+    def _service_time(self) -> int:
+        if self.service is None:
+            return 0 if self.slowdown == 1 else DEFAULT_SERVICE_US * self.slowdown
+        return self.service() * self.slowdown
+
+    def _served(self, work: tuple[Any, Event, int, int, Timer | None]) -> None:
+        process, event, cause, index, timer = work
+        if process is not self.process:  # it crashed meanwhile
+            return
+        self._busy = False
+        if self.paused:  # it stands still in the middle of the step: begin it again at resume
+            if self.inbox is None:
+                self.inbox = deque()
+            self.inbox.appendleft((event, cause, index, timer))
+            return
+        self._handle(event, cause, index, timer)
+        self._drain()
+
+    def _drain(self) -> None:
+        while self.inbox and not self.paused and not self._busy:
+            self._begin(*self.inbox.popleft())
+        if not self.inbox:
+            self.inbox = None
+        self.refresh()
+
+    def _handle(self, event: Event, cause: int, index: int, timer: Timer | None) -> None:
+        if timer is not None:
+            if timer.due < 0:  # cancelled or replaced while it waited
+                return
+            timer.due = -1
+            if self.timers.get(timer.value) is timer:
+                del self.timers[timer.value]
+        if type(event) is Receive:
+            self.delivered += 1
+        try:
+            if self.stepping is not None:
+                self.stepping.run(event, cause, index)
+            else:
+                dispatch(self.process, event, self.ctx)
+                check_declared(self.process)
+        except Exception as error:
+            raise self.blame(error, event) from error
+
+    def blame(self, error: Exception, event: Event) -> Exception:
+        """The same error, naming node, time, event and seed."""
+        if isinstance(error, RunError):
+            return error
+        c = self.cluster
+        where = f"node {self.id}, t = {c.engine.now} µs, seed {c.streams.seed}, at {event!r}"
+        return RunError(f"{type(error).__name__}: {error} ({where}; {type(self.process).__name__})")
+
+    def refuse_destination(self, dst: NodeId) -> None:
+        """Raise the error for a message to a node that doesn't exist."""
+        known = list(self.cluster.nodes)
+        shown = ", ".join(known[:8]) + (", …" if len(known) > 8 else "")
+        raise ProtocolError(f"{self.id} sends to the unknown node {dst!r}; the nodes are {shown}")
+
+    # -- timers ---------------------------------------------------------------------------
+
+    def set_timer(self, value: object, after_us: int) -> None:
+        """Fire ``value`` after ``after_us`` of local time, instead of an equal timer."""
+        engine = self.cluster.engine
+        if self.clock is not None:
+            after_us = self.clock.true_delay(after_us)
+        due = engine.now + after_us
+        timer = self.timers.get(value)
+        if timer is None or timer.queued:
+            if timer is not None:
+                timer.due = -1
+            timer = self.timers[value] = Timer(value, due, engine.next_key(), self.step_cause)
+            engine.call_at_key(due, timer.key, self._timer_due, timer)
+            return
+        timer.due, timer.key, timer.cause = due, engine.next_key(), self.step_cause
+        if due < timer.heap_at:
+            timer.heap_at = due
+            engine.call_at_key(due, timer.key, self._timer_due, timer)
+
+    def cancel_timer(self, value: object) -> None:
+        """Forget the timer equal to ``value``."""
+        timer = self.timers.pop(value, None)
+        if timer is not None:
+            timer.due = -1
+
+    def _timer_due(self, timer: Timer) -> None:
+        now = self.cluster.engine.now
+        if timer.due < 0 or timer.heap_at != now or timer.queued:
+            return
+        if timer.due > now:
+            timer.heap_at = timer.due
+            self.cluster.engine.call_at_key(timer.due, timer.key, self._timer_due, timer)
+            return
+        if not self.fast:
+            self.arrive(Fire(timer.value), timer.cause, timer=timer)
+            return
+        timer.due = -1
+        del self.timers[timer.value]
+        process, value = self.process, timer.value
+        try:
+            handler = self.spec.timers.get(type(value))
+            if handler is None:
+                dispatch(process, Fire(value), self.ctx)
+            else:
+                handler(process, self.ctx, value)
+            if len(process.__dict__) != self.size:
+                check_declared(process)
+        except Exception as error:
+            raise self.blame(error, Fire(value)) from error
+
+    def invoke(self, operation: int, call: object, cause: int = -1) -> None:
+        """A client operation reaches the node."""
+        if self.up:
+            self.arrive(Invoke(operation, call), cause)
+        else:
+            self.cluster.refuse(operation, f"{self.id} is down")
+
+
+class RunError(Exception):
+    """A protocol raised or broke the contract: names node, time, event and seed."""

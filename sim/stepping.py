@@ -1,0 +1,238 @@
+"""The careful step: record it, store what is durable, then let its messages leave (§3a).
+
+Used whenever somebody records, the disk isn't perfect, or a crash is to fall inside a step.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from protocols.api import ProtocolError
+from protocols.canonical import LEAVES, plain, why_mutable
+from protocols.step import (
+    CancelTimer,
+    Effect,
+    Event,
+    Fire,
+    Invoke,
+    Observe,
+    Receive,
+    Reply,
+    Send,
+    SetTimer,
+    check_declared,
+    dispatch,
+    durable_state,
+    field_names,
+    flat,
+    snapshot,
+)
+from sim.context import Listing
+from sim.delta import changed, delta
+from sim.rules import Envelope
+from sim.trace import Recorder, plain_effects
+
+if TYPE_CHECKING:
+    from sim.disk import Disk
+    from sim.node import Node
+
+Waiting = tuple[int, Sequence[Effect], int]
+Change = tuple[str, object, object]
+SIMPLE = LEAVES - {bytes}
+
+
+class Careful:
+    """Runs the steps of one node with a list of effects in between."""
+
+    __slots__ = ("ctx", "durable", "escape", "names", "node", "outbox", "syncing", "written")
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+        self.ctx = Listing(node)
+        self.names = field_names(node.process)
+        self.durable = frozenset(durable_state(node.process))
+        self.escape: tuple[int, Any] | None = None  # how many messages get out; whose fault
+        self.written = 0  # writes begun so far
+        self.syncing = 0  # the sync under way covers writes up to this number; 0: none
+        self.outbox: deque[Waiting] = deque()  # (number of writes to wait for, effects, step id)
+
+    def forget(self) -> None:
+        """A crash: what waited for the disk never leaves."""
+        self.outbox.clear()
+        self.syncing = 0
+        self.written = 0
+
+    def run(self, event: Event, cause: int, index: int) -> None:
+        """One step, exactly."""
+        node, ctx = self.node, self.ctx
+        process = node.process
+        before = self._values(process)
+        ctx.effects = effects = []
+        handler = None
+        if type(event) is Receive:
+            handler = node.handlers.get(type(event.message))
+        if handler is None:
+            dispatch(process, event, ctx)
+        else:  # the common case, without a detour
+            handler(process, ctx, event.src, event.message)  # type: ignore[union-attr]
+        if len(process.__dict__) != node.size or node.spec.inner:
+            check_declared(process)
+        changes = self._changes(process, before)
+        recorder = node.cluster.recorder
+        number = -1
+        if recorder is not None:
+            number = self._record(recorder, event, cause, index, changes)
+        node.step_cause = number
+        if node.disk is None and self.escape is None:
+            for place, effect in enumerate(effects):
+                self._carry_out(effect, place, number)
+        else:
+            self._leave_later(changes, effects, number)
+
+    def _values(self, process: Any) -> tuple[object, ...]:
+        spec = self.node.spec
+        if spec.inner:
+            return flat(process, snapshot(process))
+        return spec.read_fields(process)
+
+    def _changes(self, process: Any, before: tuple[object, ...]) -> list[Change]:
+        """Fields that differ now, with old and new value; ProtocolError if a new one is mutable."""
+        changes = []
+        for name, was, now in zip(self.names, before, self._values(process), strict=True):
+            if was is not now:
+                if type(now) not in LEAVES and (problem := why_mutable(now)):
+                    raise ProtocolError(f"{type(process).__name__}.{name} = {now!r}: {problem}")
+                if changed(was, now):
+                    changes.append((name, was, now))
+        return changes
+
+    def _record(
+        self, recorder: Recorder, event: Event, cause: int, index: int, changes: list[Change]
+    ) -> int:
+        line = recorder.line(self.node.cluster.engine.now, self.node.id, cause)
+        if type(event) is Receive:
+            line["kind"] = "message"
+            line["src"] = event.src
+            line["index"] = index
+            line["value"] = plain(event.message)
+        elif type(event) is Fire:
+            line["kind"] = "timer"
+            line["value"] = plain(event.timer)
+        elif type(event) is Invoke:
+            line["kind"] = "operation"
+            line["operation"] = event.id
+            line["value"] = plain(event.operation)
+        else:
+            line["kind"] = "start"
+        if changes:
+            line["delta"] = {
+                name: now if type(now) in SIMPLE else delta(was, now) for name, was, now in changes
+            }
+        if self.ctx.effects:
+            line["effects"] = plain_effects(self.ctx.effects)
+        return recorder.add(line)
+
+    def _leave_later(
+        self, changes: list[Change], effects: Sequence[Effect], number: int
+    ) -> None:
+        """With a disk that takes time or fails, or a crash that falls inside this step."""
+        self._act_now(effects)
+        written = {name: now for name, _, now in changes if name in self.durable}
+        if self.escape is not None:
+            self._crash_inside(written, effects, number)
+        else:
+            self._store(written, effects, number)
+
+    def _act_now(self, effects: Sequence[Effect]) -> None:
+        """Timers count from now, and what was observed is known now, whatever the disk does."""
+        for effect in effects:
+            if not isinstance(effect, Send | Reply):
+                self._carry_out(effect, 0, self.node.step_cause)
+
+    def _store(self, written: dict[str, Any], effects: Sequence[Effect], number: int) -> None:
+        disk = self.node.own_disk()
+        if written:
+            if disk.full:
+                disk.bite("full")
+                self.node.cluster.crash(self.node.id, why="disk full", cause=number)
+                return
+            disk.write(written)
+            self.written += 1
+        self.outbox.append((self.written, effects, number))
+        if not self.syncing:
+            self._sync(disk)
+
+    def _sync(self, disk: Disk) -> None:
+        """Begin a sync of all writes so far, and let go what needs none."""
+        if not disk.unsynced:
+            self._release(self.written)
+            return
+        takes = disk.latency_us()
+        writes = len(disk.unsynced)
+        if not takes:
+            disk.sync(writes)
+            self._release(self.written)
+            return
+        self.syncing = self.written
+        job = (self.node.process, disk, writes, self.written)
+        self.node.cluster.engine.call_later(takes, self._synced, job)
+
+    def _synced(self, job: tuple[Any, Disk, int, int]) -> None:
+        process, disk, writes, upto = job
+        if process is not self.node.process:
+            return
+        disk.sync(writes)
+        self.syncing = 0
+        self._release(upto)
+        if self.outbox and not self.syncing:
+            self._sync(disk)
+
+    def _release(self, upto: int) -> None:
+        while self.outbox and self.outbox[0][0] <= upto:
+            _, effects, number = self.outbox.popleft()
+            self._leave(effects, number)
+
+    def _leave(self, effects: Sequence[Effect], number: int, limit: int | None = None) -> None:
+        """Messages and replies leave, in order; at most ``limit`` of them."""
+        left = 0
+        for index, effect in enumerate(effects):
+            if isinstance(effect, Send | Reply):
+                if left == limit:
+                    return
+                left += 1
+                self._carry_out(effect, index, number)
+
+    def _crash_inside(
+        self, written: dict[str, Any], effects: Sequence[Effect], number: int
+    ) -> None:
+        """The crash falls between storing and sending: a prefix of the messages escapes."""
+        assert self.escape is not None
+        node, (escape, usage) = self.node, self.escape
+        self.escape = None
+        usage.touched += 1
+        disk = node.disk
+        if disk is not None and written:
+            disk.write(written)
+            if disk.torn:  # half a write: nothing can have left
+                escape = 0
+            else:
+                disk.sync(len(disk.unsynced))
+        self._leave(effects, number, escape)
+        node.cluster.crash(node.id, why=f"inside a step, {escape} messages out", cause=number)
+
+    def _carry_out(self, effect: Effect, index: int, number: int) -> None:
+        node = self.node
+        kind = type(effect)
+        if kind is Send:
+            envelope = Envelope(node.id, effect.dst, effect.message, number, index)  # type: ignore[union-attr]
+            node.cluster.network.transmit(node, envelope)
+        elif kind is SetTimer:
+            node.set_timer(effect.timer, effect.after)  # type: ignore[union-attr]
+        elif kind is Observe:
+            node.cluster.observed(node.id, effect.observation)  # type: ignore[union-attr]
+        elif kind is CancelTimer:
+            node.cancel_timer(effect.timer)  # type: ignore[union-attr]
+        else:
+            node.cluster.complete(effect.id, effect.outcome)  # type: ignore[union-attr]
