@@ -15,7 +15,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from protocols.canonical import plain
 from protocols.client import Outcome
 from protocols.values import NodeId
 from sim.engine import Engine
@@ -71,7 +70,7 @@ class Cluster:
             raise ValueError(f"there is a node {node!r} already; ids are unique")
         made = self.nodes[node] = Node(self, node, process)
         if self.recorder is not None:
-            self.careful(node)
+            made.trace(self.recorder)
         return made
 
     def careful(self, node: NodeId) -> Careful:
@@ -85,8 +84,8 @@ class Cluster:
     def record(self, recorder: Recorder) -> None:
         """Record everything from now on; before :meth:`start`, so that the trace is whole."""
         self.recorder = recorder
-        for node in self.nodes:
-            self.careful(node)
+        for node in self.nodes.values():
+            node.trace(recorder)
 
     def start(self) -> None:
         """Boot all nodes, in the order in which they were added."""
@@ -205,6 +204,4 @@ class Cluster:
     def note_message(self, kind: str, envelope: Envelope, **more: Any) -> None:
         """Something happened to a message on its way."""
         if self.recorder is not None:
-            e = envelope
-            more = {"src": e.src, "index": e.index, "value": plain(e.message), **more}
-            self.recorder.event(self.engine.now, e.dst, kind, e.cause, **more)
+            self.recorder.message_event(self.engine.now, kind, envelope, more)

@@ -148,7 +148,7 @@ class Network:
         if wire.plain and not self.rules:  # the common case, in short
             if wire.loss and self.rng.random() < wire.loss:
                 return self.drop(envelope, "loss")
-            return self.cluster.engine.call_later(wire.sample(), self._due, envelope)
+            return self.schedule(envelope, wire.sample())
         delay, copies = self._judge_sent(envelope, wire)
         if delay < 0:
             return
@@ -176,7 +176,7 @@ class Network:
                 if isinstance(verdict, Deliver):
                     delay += verdict.after_us
                     if verdict.message is not None:
-                        envelope.message = verdict.message
+                        envelope.message, envelope.shown = verdict.message, None
                     self.cluster.note_message("delay", envelope, by=verdict.after_us, why=verdict.why)
                 elif isinstance(verdict, Drop):
                     self.drop(envelope, verdict.reason)
@@ -217,7 +217,7 @@ class Network:
         if spec.corrupt and rng.random() < spec.corrupt:
             if spec.corrupt_mode == "drop":
                 return self._lose(envelope, "corrupt")
-            envelope.message = corrupted(envelope.message, rng)
+            envelope.message, envelope.shown = corrupted(envelope.message, rng), None
             self.cluster.note_message("corrupt", envelope)
         if spec.reorder and rng.random() < spec.reorder:
             extra = spec.reorder_extra or spec.latency
@@ -231,9 +231,10 @@ class Network:
 
     def schedule(self, envelope: Envelope, delay: int) -> None:
         """Deliver ``envelope`` in ``delay`` µs, unless a rule says otherwise when it is due."""
-        self.cluster.engine.call_later(delay, self._due, envelope)
+        self.cluster.engine.call_later(delay, self.due, envelope)
 
-    def _due(self, envelope: Envelope) -> None:
+    def due(self, envelope: Envelope) -> None:
+        """A message reaches its destination, unless a rule drops it now."""
         node = self.cluster.nodes.get(envelope.dst)
         if node is None:
             return self.drop(envelope, "destination has left")

@@ -31,11 +31,14 @@ from sim.clocks import NodeClock
 from sim.context import Direct
 from sim.disk import Disk
 from sim.rules import Envelope
+from sim.shown import quoted
+from sim.tracing import Traced
 
 if TYPE_CHECKING:
     from sim.cluster import Cluster
     from sim.network import Wire
     from sim.stepping import Careful
+    from sim.trace import Recorder
 
 DEFAULT_SERVICE_US = 1_000
 
@@ -70,6 +73,7 @@ class Node:
         "inbox",
         "paused",
         "process",
+        "quoted",
         "service",
         "size",
         "slowdown",
@@ -77,6 +81,7 @@ class Node:
         "step_cause",
         "stepping",
         "timers",
+        "traced",
         "up",
         "wires",
     )
@@ -84,6 +89,7 @@ class Node:
     def __init__(self, cluster: Cluster, node: NodeId, process: Any) -> None:
         self.cluster = cluster
         self.id = node
+        self.quoted = quoted(node)
         self.process = process
         self.spec = spec_of(type(process))
         self.handlers = self.spec.handlers
@@ -98,6 +104,7 @@ class Node:
         self.clock: NodeClock | None = None
         self.disk: Disk | None = None
         self.stepping: Careful | None = None
+        self.traced: Traced | None = None
         self.step_cause = -1
         self.delivered = 0
         self.fast = False
@@ -132,7 +139,12 @@ class Node:
         """Work out again whether events may go straight to the handler."""
         waits = self.paused or self._busy or self.inbox or self.service or self.slowdown > 1
         self.free = self.up and not waits
-        self.fast = self.free and self.stepping is None
+        self.fast = self.free and self.stepping is None and self.traced is None
+
+    def trace(self, recorder: Recorder) -> None:
+        """Record every step from now on."""
+        self.traced = Traced(self, recorder)
+        self.refresh()
 
     def start(self, cause: int = -1) -> None:
         """Boot: run ``on_start``."""
@@ -156,6 +168,8 @@ class Node:
             stored = durable_state(self.process)
         if self.stepping is not None:
             self.stepping.forget()
+        if self.traced is not None:
+            self.traced.forget()
         self.process = recovered(self.process, stored)
         self.refresh()
         return lost
@@ -196,7 +210,7 @@ class Node:
         src, message = sent
         cluster = self.cluster
         if not self.fast or cluster.network.rules:
-            cluster.network._due(Envelope(src, self.id, message))
+            cluster.network.due(Envelope(src, self.id, message))
             return
         self.delivered += 1
         process = self.process
@@ -211,11 +225,21 @@ class Node:
         except Exception as error:
             raise self.blame(error, Receive(src, message)) from error
 
+    def due(self, envelope: Envelope) -> None:
+        """A recorded message comes off a plain wire."""
+        traced = self.traced
+        if traced is None or not self.free or self.stepping or self.cluster.network.rules:
+            self.cluster.network.due(envelope)
+            return
+        self.delivered += 1
+        event = Receive(envelope.src, envelope.message)
+        try:
+            traced.run(event, envelope.cause, envelope.index, envelope.shown)
+        except Exception as error:
+            raise self.blame(error, event) from error
+
     def receive(self, envelope: Envelope) -> None:
         """A message comes off any wire."""
-        if self.free and self.stepping is not None:
-            self._handle(Receive(envelope.src, envelope.message), envelope.cause, envelope.index, None)
-            return
         if not self.up:
             self.cluster.network.drop(envelope, "destination down")
             return
@@ -279,6 +303,8 @@ class Node:
         try:
             if self.stepping is not None:
                 self.stepping.run(event, cause, index)
+            elif self.traced is not None:
+                self.traced.run(event, cause, index)
             else:
                 dispatch(self.process, event, self.ctx)
                 check_declared(self.process)

@@ -64,6 +64,7 @@ class Envelope:
     message: object
     cause: int = -1
     index: int = 0
+    shown: str | None = None  # the message as JSON text, if a recorder has made it
 
 
 class Rule:

@@ -9,14 +9,10 @@ from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from protocols.api import ProtocolError
-from protocols.canonical import LEAVES, plain, why_mutable
 from protocols.step import (
     CancelTimer,
     Effect,
     Event,
-    Fire,
-    Invoke,
     Observe,
     Receive,
     Reply,
@@ -30,17 +26,23 @@ from protocols.step import (
     snapshot,
 )
 from sim.context import Listing
-from sim.delta import changed, delta
 from sim.rules import Envelope
-from sim.trace import Recorder, plain_effects
+from sim.trace import BLOCK, Recorder
+from sim.tracing import (
+    Change,
+    deltas,
+    described,
+    differences,
+    effect_text,
+    listed,
+    message_described,
+)
 
 if TYPE_CHECKING:
     from sim.disk import Disk
     from sim.node import Node
 
 Waiting = tuple[int, Sequence[Effect], int]
-Change = tuple[str, object, object]
-SIMPLE = LEAVES - {bytes}
 
 
 class Careful:
@@ -79,7 +81,7 @@ class Careful:
             handler(process, ctx, event.src, event.message)  # type: ignore[union-attr]
         if len(process.__dict__) != node.size or node.spec.inner:
             check_declared(process)
-        changes = self._changes(process, before)
+        changes = differences(process, self.names, before, self._values(process))
         recorder = node.cluster.recorder
         number = -1
         if recorder is not None:
@@ -97,42 +99,21 @@ class Careful:
             return flat(process, snapshot(process))
         return spec.read_fields(process)
 
-    def _changes(self, process: Any, before: tuple[object, ...]) -> list[Change]:
-        """Fields that differ now, with old and new value; ProtocolError if a new one is mutable."""
-        changes = []
-        for name, was, now in zip(self.names, before, self._values(process), strict=True):
-            if was is not now:
-                if type(now) not in LEAVES and (problem := why_mutable(now)):
-                    raise ProtocolError(f"{type(process).__name__}.{name} = {now!r}: {problem}")
-                if changed(was, now):
-                    changes.append((name, was, now))
-        return changes
-
     def _record(
         self, recorder: Recorder, event: Event, cause: int, index: int, changes: list[Change]
     ) -> int:
-        line = recorder.line(self.node.cluster.engine.now, self.node.id, cause)
+        node = self.node
+        number = recorder.reserve()
         if type(event) is Receive:
-            line["kind"] = "message"
-            line["src"] = event.src
-            line["index"] = index
-            line["value"] = plain(event.message)
-        elif type(event) is Fire:
-            line["kind"] = "timer"
-            line["value"] = plain(event.timer)
-        elif type(event) is Invoke:
-            line["kind"] = "operation"
-            line["operation"] = event.id
-            line["value"] = plain(event.operation)
+            what = message_described(event, cause, index)
         else:
-            line["kind"] = "start"
-        if changes:
-            line["delta"] = {
-                name: now if type(now) in SIMPLE else delta(was, now) for name, was, now in changes
-            }
-        if self.ctx.effects:
-            line["effects"] = plain_effects(self.ctx.effects)
-        return recorder.add(line)
+            what = described(event, cause)
+        head = f'{{"id":{number},"t":{node.cluster.engine.now},"node":{node.quoted},"kind":{what}'
+        effects = listed([effect_text(effect) for effect in self.ctx.effects])
+        recorder.pending[-1] = f"{head}{deltas(changes)}{effects}}}\n"
+        if len(recorder.pending) >= BLOCK:
+            recorder.flush()
+        return number
 
     def _leave_later(
         self, changes: list[Change], effects: Sequence[Effect], number: int

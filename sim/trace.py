@@ -16,11 +16,10 @@ from typing import Any
 
 import msgspec
 
-from protocols.canonical import plain
-from protocols.step import CancelTimer, Effect, Observe, Reply, Send, SetTimer
+from sim.rules import Envelope
+from sim.shown import quoted, shown, to_text
 
 FORMAT = 1
-_encoder = msgspec.json.Encoder()
 Event = dict[str, Any]
 
 
@@ -30,64 +29,68 @@ BLOCK = 512
 class Recorder:
     """Records the events of one run in memory; ``digest`` covers all of them.
 
-    Lines are encoded and hashed in blocks, so that an event costs little more than its dict.
+    Lines are hashed in blocks. ``pending`` holds those of the block that isn't full yet; a step
+    reserves its line first, so that what happens during the step comes after it.
     """
 
     def __init__(self, header: Mapping[str, Any] | None = None, *, keep: bool = True) -> None:
         self.header: dict[str, Any] = {"splitbrain_trace": FORMAT, **(header or {})}
         self.next_id = 0
+        self.pending: list[str] = [to_text(self.header) + "\n"]
         self._keep = keep
         self._blocks: list[bytes] = []
-        self._pending: list[Event] = [self.header]
         self._hash = hashlib.blake2b(digest_size=16)
 
-    def _flush(self) -> None:
-        data = _encoder.encode_lines(self._pending)
-        self._pending.clear()
+    def flush(self) -> None:
+        """Hash and keep the lines so far; not while a step is under way."""
+        data = "".join(self.pending).encode()
+        self.pending.clear()
         self._hash.update(data)
         if self._keep:
             self._blocks.append(data)
 
-    def line(self, t: int, node: str | None, cause: int, kind: str = "") -> Event:
-        """A new event, to be filled and handed to :meth:`add`. ``cause`` < 0 means none."""
-        return {
-            "id": self.next_id,
-            "t": t,
-            "node": node,
-            "kind": kind,
-            "cause": cause if cause >= 0 else None,
-        }
-
-    def add(self, line: Event) -> int:
-        """Record an event; its id."""
+    def reserve(self) -> int:
+        """Take the next id and the next line, ``pending[-1]``, to be filled soon."""
         number = self.next_id
         self.next_id = number + 1
-        pending = self._pending
-        pending.append(line)
-        if len(pending) >= BLOCK:
-            self._flush()
+        self.pending.append("")
         return number
 
     def event(self, t: int, node: str | None, kind: str, cause: int, **more: Any) -> int:
         """Record an event; its id. ``cause`` < 0 means none."""
-        line = self.line(t, node, cause, kind)
-        line.update(more)
-        return self.add(line)
+        number = self.reserve()
+        because = cause if cause >= 0 else None
+        line = {"id": number, "t": t, "node": node, "kind": kind, "cause": because, **more}
+        self.pending[-1] = to_text(line) + "\n"
+        return number
+
+    def message_event(self, t: int, kind: str, envelope: Envelope, more: Mapping[str, Any]) -> int:
+        """Record what became of a message on its way."""
+        e = envelope
+        number = self.reserve()
+        because = e.cause if e.cause >= 0 else "null"
+        text = e.shown or shown(e.message)
+        extra = "".join(f',"{name}":{shown(value)}' for name, value in more.items())
+        self.pending[-1] = (
+            f'{{"id":{number},"t":{t},"node":{quoted(e.dst)},"kind":"{kind}","cause":{because},'
+            f'"src":{quoted(e.src)},"index":{e.index},"value":{text}{extra}}}\n'
+        )
+        return number
 
     @property
     def digest(self) -> str:
         """128-bit digest of header and events so far, in hex."""
-        self._flush()
+        self.flush()
         return self._hash.hexdigest()
 
     def end_line(self, t: int) -> bytes:
         """The line that closes a trace file."""
         end = {"end": {"t": t, "events": self.next_id, "digest": self.digest}}
-        return _encoder.encode(end) + b"\n"
+        return to_text(end).encode() + b"\n"
 
     def lines(self) -> Iterable[bytes]:
         """Header and event lines, as bytes."""
-        self._flush()
+        self.flush()
         return (line for block in self._blocks for line in block.splitlines(keepends=True))
 
     def events(self) -> list[Event]:
@@ -112,17 +115,3 @@ def write_bytes(path: Path, data: bytes) -> None:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
-
-
-def plain_effects(effects: Iterable[Effect]) -> list[dict[str, Any]]:
-    """Effects as the trace shows them."""
-    return [_EFFECTS[type(effect)](effect) for effect in effects]
-
-
-_EFFECTS: dict[type, Any] = {
-    Send: lambda e: {"send": e.dst, "value": plain(e.message)},
-    SetTimer: lambda e: {"set": plain(e.timer), "after": e.after},
-    CancelTimer: lambda e: {"cancel": plain(e.timer)},
-    Observe: lambda e: {"observe": plain(e.observation)},
-    Reply: lambda e: {"reply": e.id, "outcome": e.outcome.kind, "value": plain(e.outcome.value)},
-}

@@ -1,0 +1,1 @@
+"""The real-network host; not part of this release yet."""

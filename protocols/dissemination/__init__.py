@@ -1,0 +1,1 @@
+"""How an update reaches every node: rumours, anti-entropy, and what they cost."""

@@ -1,0 +1,1 @@
+"""Checkers: judge what a run did, from plain records, never from live objects."""

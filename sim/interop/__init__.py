@@ -1,0 +1,1 @@
+"""Traces and histories in the formats of other people's tools."""
