@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -102,7 +103,7 @@ def _declarations(cls: type) -> dict[str, Any]:
         if inherited is not None and base is not cls:
             found.update(_redeclared(inherited))
             continue
-        for name, annotation in base.__dict__.get("__annotations__", {}).items():
+        for name, annotation in inspect.get_annotations(base).items():
             if "ClassVar" not in str(annotation):
                 found[name] = base.__dict__.get(name, _MISSING)
     for name, value in vars(cls).items():

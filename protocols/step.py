@@ -285,7 +285,7 @@ def durable_state(process: Any) -> dict[str, Any]:
 
 
 def recovered(process: Any, stored: Mapping[str, Any]) -> Any:
-    """A new process with the same parameters, ``stored`` durable fields, volatile ones at default."""
+    """A new process: same parameters, ``stored`` durable fields, volatile ones at default."""
     spec = spec_of(type(process))
     new = spec.cls(**{name: getattr(process, name) for name in spec.params})
     _store_back(new, stored)

@@ -117,7 +117,9 @@ def _delivered(run: RunResult, p: Mapping[str, Any]) -> list[tuple[str, Result]]
 def _converged(run: RunResult, p: Mapping[str, Any]) -> list[tuple[str, Result]]:
     """Every node that is up holds the same data at the end."""
     field = str(p["field"])
-    values = {n: getattr(node.process, field, None) for n, node in run.cluster.nodes.items() if node.up}
+    values = {
+        n: getattr(node.process, field, None) for n, node in run.cluster.nodes.items() if node.up
+    }
     if len(values) < 2 or None in values.values():
         return [("converged", Unknown(f"fewer than two nodes are up with a field {field!r}"))]
     if not any(values.values()):

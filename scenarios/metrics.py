@@ -1,4 +1,4 @@
-"""The figures that a scenario may ask for: detector quality of service, gossip spread, operations."""
+"""The figures that a scenario may ask for: detectors, gossip, operations."""
 
 from __future__ import annotations
 

@@ -19,7 +19,6 @@ from scenarios.workload import schedule
 from sim.check.result import Result, Unknown, combine
 from sim.clocks import NodeClock
 from sim.cluster import Cluster, OperationRecord
-from sim.disk import Disk
 from sim.inject import Injector, Usage
 from sim.nemesis import draw_plan
 from sim.plan import Plan, describe, to_values
@@ -124,8 +123,8 @@ def full_plan(scenario: Scenario, cluster: Cluster) -> Plan:
         scenario.nemesis,
         scenario.nodes,
         cluster.streams["nemesis-plan"],
-        racks=topology.names("rack"),
-        zones=topology.names("zone"),
+        racks={name: topology.members("rack", name) for name in topology.names("rack")},
+        zones={name: topology.members("zone", name) for name in topology.names("zone")},
         roles=registry.roles(scenario.protocol),
     )
     return Plan((*scenario.faults.faults, *drawn.faults))

@@ -1,1 +1,1 @@
-"""The simulator: runs protocol processes on a deterministic SimPy clock and judges what happened."""
+"""The simulator: runs processes on a deterministic SimPy clock and judges what happened."""

@@ -95,7 +95,9 @@ class Direct(SimContext):
         self.node.cluster.complete(operation, outcome)
 
     def set_timer(self, timer: object, /, after: Delay) -> None:
-        self.node.set_timer(timer, after if type(after) is int and after >= 0 else self.drawn(after))
+        self.node.set_timer(
+            timer, after if type(after) is int and after >= 0 else self.drawn(after)
+        )
 
     def cancel_timer(self, timer: object, /) -> None:
         self.node.cancel_timer(timer)

@@ -16,8 +16,19 @@ class Disk:
     the disk lies, syncs end but their writes only wait in ``acknowledged``: a crash loses both.
     """
 
-    __slots__ = ("acknowledged", "corrupt_detected", "extra_us", "full", "lying", "stored", "sync_us", "syncs", "usages",
-                 "torn", "unsynced")
+    __slots__ = (
+        "acknowledged",
+        "corrupt_detected",
+        "extra_us",
+        "full",
+        "lying",
+        "stored",
+        "sync_us",
+        "syncs",
+        "torn",
+        "unsynced",
+        "usages",
+    )
 
     def __init__(self, sync: Callable[[], int] | None = None) -> None:
         self.sync_us = sync
@@ -50,7 +61,7 @@ class Disk:
         self.unsynced.append(changes)
 
     def sync(self, writes: int) -> None:
-        """The sync of the oldest ``writes`` writes has ended; they are safe unless the disk lies."""
+        """The sync of the oldest ``writes`` writes has ended; they are safe if the disk is honest."""
         self.syncs += 1
         done, self.unsynced = self.unsynced[:writes], self.unsynced[writes:]
         if self.lying:

@@ -10,8 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from protocols.values import NodeId
-
 TargetKind = Literal["node", "role", "rack", "zone", "region", "random", "all"]
 
 
@@ -160,7 +158,8 @@ class Link(Fault):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hold(Fault):
     """Messages from ``src`` to ``dst`` (and back, if ``both``) are held until the end, then
-    delivered in order."""
+    delivered in order.
+    """
 
     src: Targets
     dst: Targets

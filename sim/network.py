@@ -8,6 +8,7 @@ Everything else goes through :meth:`Network.transmit`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -34,18 +35,27 @@ class Wire:
 
     __slots__ = ("bursts", "fifo", "hops", "loss", "plain", "queues", "sample", "specs")
 
-    def __init__(self, specs: tuple[LinkSpec, ...], hops: tuple[tuple[NodeId, NodeId], ...],
-                 samplers: tuple[Callable[[], int], ...], rng: Random) -> None:
+    def __init__(
+        self,
+        specs: tuple[LinkSpec, ...],
+        hops: tuple[tuple[NodeId, NodeId], ...],
+        samplers: tuple[Callable[[], int], ...],
+        rng: Random,
+    ) -> None:
         self.specs = specs
         self.hops = hops
-        self.sample = samplers[0] if len(samplers) == 1 else lambda: sum(draw() for draw in samplers)
+        self.sample = (
+            samplers[0] if len(samplers) == 1 else lambda: sum(draw() for draw in samplers)
+        )
         arrives = 1.0
         for spec in specs:
             arrives *= 1.0 - spec.loss
         self.loss = 1.0 - arrives if len(specs) > 1 else specs[0].loss
         self.bursts = [GilbertElliottState(s.burst, rng) for s in specs if s.burst is not None]
         self.queues = [
-            BandwidthQueue(s.bandwidth_bps, s.queue_bytes) for s in specs if s.bandwidth_bps is not None
+            BandwidthQueue(s.bandwidth_bps, s.queue_bytes)
+            for s in specs
+            if s.bandwidth_bps is not None
         ]
         self.fifo = FifoClock() if any(s.fifo for s in specs) else None
         self.plain = len(specs) == 1 and is_plain(specs[0])
@@ -127,7 +137,7 @@ class Network:
         hops: tuple[tuple[NodeId, NodeId], ...] = ()
         if len(specs) > 1:
             path = self.topology.path(src, dst) or (src, dst)
-            hops = tuple(zip(path, path[1:], strict=False))
+            hops = tuple(pairwise(path))
         return Wire(specs, hops, tuple(map(self._sampler, specs)), self.rng)
 
     def drops(self) -> dict[str, int]:
@@ -177,7 +187,9 @@ class Network:
                     delay += verdict.after_us
                     if verdict.message is not None:
                         envelope.message, envelope.shown = verdict.message, None
-                    self.cluster.note_message("delay", envelope, by=verdict.after_us, why=verdict.why)
+                    self.cluster.note_message(
+                        "delay", envelope, by=verdict.after_us, why=verdict.why
+                    )
                 elif isinstance(verdict, Drop):
                     self.drop(envelope, verdict.reason)
                     return -1, None

@@ -45,7 +45,8 @@ DEFAULT_SERVICE_US = 1_000
 
 class Timer:
     """One set timer. ``due`` < 0: cancelled. One entry in the engine's queue serves many resets:
-    when it comes up before ``due``, it is pushed again with the key of the latest reset."""
+    when it comes up before ``due``, it is pushed again with the key of the latest reset.
+    """
 
     __slots__ = ("cause", "due", "heap_at", "key", "queued", "value")
 
@@ -225,18 +226,19 @@ class Node:
         except Exception as error:
             raise self.blame(error, Receive(src, message)) from error
 
-    def due(self, envelope: Envelope) -> None:
-        """A recorded message comes off a plain wire."""
+    def due(self, sent: tuple[NodeId, object, int, int, str]) -> None:
+        """A recorded message comes off a plain wire: (src, message, cause, index, JSON)."""
+        src, message, cause, index, text = sent
         traced = self.traced
         if traced is None or not self.free or self.stepping or self.cluster.network.rules:
+            envelope = Envelope(src, self.id, message, cause, index, text)
             self.cluster.network.due(envelope)
             return
         self.delivered += 1
-        event = Receive(envelope.src, envelope.message)
         try:
-            traced.run(event, envelope.cause, envelope.index, envelope.shown)
+            traced.receive(src, message, cause, index, text)
         except Exception as error:
-            raise self.blame(error, event) from error
+            raise self.blame(error, Receive(src, message)) from error
 
     def receive(self, envelope: Envelope) -> None:
         """A message comes off any wire."""
@@ -245,7 +247,9 @@ class Node:
             return
         self.arrive(Receive(envelope.src, envelope.message), envelope.cause, envelope.index)
 
-    def arrive(self, event: Event, cause: int = -1, index: int = 0, timer: Timer | None = None) -> None:
+    def arrive(
+        self, event: Event, cause: int = -1, index: int = 0, timer: Timer | None = None
+    ) -> None:
         """An event reaches the node: handle it, or let it wait."""
         if self.paused or self._busy or self.inbox:
             if self.inbox is None:
@@ -262,7 +266,9 @@ class Node:
         if takes:
             self._busy = True
             self.refresh()
-            self.cluster.engine.call_later(takes, self._served, (self.process, event, cause, index, timer))
+            self.cluster.engine.call_later(
+                takes, self._served, (self.process, event, cause, index, timer)
+            )
         else:
             self._handle(event, cause, index, timer)
 

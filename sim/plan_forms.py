@@ -148,8 +148,8 @@ def _choice(key: str, field: str, names: tuple[str, ...], *, needed: bool = Fals
 # -- what options demand of each other ------------------------------------------------------------
 
 EFFECTS = ("loss", "delay", "jitter", "duplicate", "corrupt", "reorder")
-_BESIDE = {"corrupt_mode": "corrupt", "reorder_by": "reorder"}
-MOMENTARY_DISK_FAULTS = ("corrupt", "wipe")
+# A second copy of a message is late by up to reorder_by as well.
+_BESIDE = {"corrupt_mode": ("corrupt",), "reorder_by": ("reorder", "duplicate")}
 
 
 def _check_link(fields: Fields) -> None:
@@ -157,9 +157,10 @@ def _check_link(fields: Fields) -> None:
     if not any(effect in given for effect in EFFECTS):
         allowed = f"at least one of {', '.join(EFFECTS)} beside link"
         fields.errors.append(FieldError(None, allowed, hint="add loss: 10%"))
-    for key, other in _BESIDE.items():
-        if key in given and other not in given:
-            error = FieldError(given[key], f"{key} only beside {other}", path=(key,))
+    for key, others in _BESIDE.items():
+        if key in given and not any(other in given for other in others):
+            allowed = f"{key} only beside {' or '.join(others)}"
+            error = FieldError(given[key], allowed, path=(key,))
             fields.errors.append(error)
 
 
@@ -172,10 +173,10 @@ def _check_disk(fields: Fields) -> None:
         if key in given and kind != only:
             error = FieldError(given[key], f"{key} only beside fault: {only}", path=(key,))
             fields.errors.append(error)
+    stays = "wipe happens at one moment" if kind == "wipe" else "damage nobody detects stays"
     for key in ("until", "for"):
-        if key in given and kind in MOMENTARY_DISK_FAULTS:
-            allowed = f"no end: {kind} happens at one moment"
-            fields.errors.append(FieldError(given[key], allowed, path=(key,)))
+        if key in given and (kind == "wipe" or given.get("detected") is False):
+            fields.errors.append(FieldError(given[key], f"no end: {stays}", path=(key,)))
 
 
 def _no_effect(fault: Link) -> bool:
@@ -189,7 +190,9 @@ def _corrupts(fault: Link) -> bool:
 
 
 def _reorders(fault: Link) -> bool:
-    return bool(fault.reorder) or fault.reorder_us != default_of(Link, "reorder_us")
+    if fault.reorder or fault.duplicate:
+        return bool(fault.reorder)
+    return fault.reorder_us != default_of(Link, "reorder_us")
 
 
 def _slow_disk(fault: Disk) -> bool:
@@ -203,16 +206,21 @@ def _only(key: str, value: str) -> Schema:
 
 _LINK_RULES: Schema = {
     "anyOf": [{"required": [effect]} for effect in EFFECTS],
-    "dependentRequired": {key: [other] for key, other in _BESIDE.items()},
+    "dependentSchemas": {
+        key: {"anyOf": [{"required": [other]} for other in others]}
+        for key, others in _BESIDE.items()
+    },
 }
+_ENDLESS: Schema = {"properties": {"until": False, "for": False}}
 _DISK_RULES: Schema = {
     "allOf": [
         {"if": {"properties": {"fault": {"const": "slow"}}}, "then": {"required": ["delay"]}},
         _only("delay", "slow"),
         _only("detected", "corrupt"),
+        {"if": {"properties": {"fault": {"const": "wipe"}}}, "then": _ENDLESS},
         {
-            "if": {"properties": {"fault": {"enum": list(MOMENTARY_DISK_FAULTS)}}},
-            "then": {"properties": {"until": False, "for": False}},
+            "if": {"properties": {"detected": {"const": False}}, "required": ["detected"]},
+            "then": _ENDLESS,
         },
     ]
 }

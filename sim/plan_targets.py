@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-from sim.faults import Hold, Link, Partition, Shape, Target, Targets
+from sim.faults import Hold, Link, Partition, Target, Targets
 from sim.fields import FieldError, FieldErrors, Fields, parse_whole, unknown_name
 
 __all__ = ["ALL", "Setting"]
@@ -223,7 +223,7 @@ def write_partition(fault: Partition) -> object:
         return [group if isinstance(group, list) else [group] for group in groups]
     if fault.shape == "one_way":
         return dict(zip(("from", "to"), groups, strict=False))
-    return {fault.shape: groups[0]} if groups else cast(Shape, fault.shape)
+    return {fault.shape: groups[0]} if groups else fault.shape
 
 
 # -- the two ends of a link -----------------------------------------------------------------------

@@ -137,7 +137,8 @@ def _disk(fault: Disk) -> str:
         return f"at {t(fault.at_us)} {disk} loses everything"
     if fault.kind == "corrupt":
         found = "recovery finds it" if fault.detected else "nobody notices"
-        return f"at {t(fault.at_us)} {disk} damages one stored field and {found}"
+        until = "" if fault.until_us is None else f" until {t(fault.until_us)}"
+        return f"at {t(fault.at_us)} {disk} damages one stored field and {found}{until}"
     does = {
         "lose-unsynced": "acknowledges syncs that it doesn't do",
         "torn": "leaves the last write half done at a crash",
@@ -213,7 +214,7 @@ def _effects(fault: Link) -> list[str]:
     if fault.delay_us:
         found.append(f"all {t(fault.delay_us)} later")
     if fault.jitter_us:
-        found.append(f"a jitter of {t(fault.jitter_us)}")
+        found.append(f"all up to {t(fault.jitter_us)} {'more' if fault.delay_us else 'later'}")
     return found or ["nothing changes"]
 
 

@@ -43,10 +43,10 @@ def shown(value: object) -> str:
 def _function_for(cls: type) -> Callable[[Any], str]:
     if not is_value_class(cls):
         return lambda v: to_text(plain(v))
-    names = [f.name for f in dataclasses.fields(cls)]  # type: ignore[arg-type]
+    names = [f.name for f in dataclasses.fields(cls)]
     parts = "".join(
         f',"{name}":{{v.{name} if type(v.{name}) is int else shown(v.{name})}}' for name in names
     )
-    text = f'lambda v: f\'{{{{"$":{quoted(cls.__name__)}{parts}}}}}\''
+    text = f"lambda v: f'{{{{\"$\":{quoted(cls.__name__)}{parts}}}}}'"
     made: Callable[[Any], str] = eval(text, {"shown": shown})
     return made

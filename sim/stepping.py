@@ -14,29 +14,18 @@ from protocols.step import (
     Effect,
     Event,
     Observe,
-    Receive,
     Reply,
     Send,
     SetTimer,
     check_declared,
     dispatch,
     durable_state,
-    field_names,
-    flat,
-    snapshot,
 )
 from sim.context import Listing
+from sim.delta import changed
 from sim.rules import Envelope
-from sim.trace import BLOCK, Recorder
-from sim.tracing import (
-    Change,
-    deltas,
-    described,
-    differences,
-    effect_text,
-    listed,
-    message_described,
-)
+from sim.trace import BLOCK
+from sim.tracing import Change, deltas, described, effect_text, line, watcher
 
 if TYPE_CHECKING:
     from sim.disk import Disk
@@ -48,12 +37,12 @@ Waiting = tuple[int, Sequence[Effect], int]
 class Careful:
     """Runs the steps of one node with a list of effects in between."""
 
-    __slots__ = ("ctx", "durable", "escape", "names", "node", "outbox", "syncing", "written")
+    __slots__ = ("ctx", "durable", "escape", "node", "outbox", "syncing", "watch", "written")
 
     def __init__(self, node: Node) -> None:
         self.node = node
         self.ctx = Listing(node)
-        self.names = field_names(node.process)
+        self.watch = watcher(node.process)
         self.durable = frozenset(durable_state(node.process))
         self.escape: tuple[int, Any] | None = None  # how many messages get out; whose fault
         self.written = 0  # writes begun so far
@@ -70,22 +59,21 @@ class Careful:
         """One step, exactly."""
         node, ctx = self.node, self.ctx
         process = node.process
-        before = self._values(process)
-        ctx.effects = effects = []
-        handler = None
-        if type(event) is Receive:
-            handler = node.handlers.get(type(event.message))
-        if handler is None:
-            dispatch(process, event, ctx)
-        else:  # the common case, without a detour
-            handler(process, ctx, event.src, event.message)  # type: ignore[union-attr]
-        if len(process.__dict__) != node.size or node.spec.inner:
-            check_declared(process)
-        changes = differences(process, self.names, before, self._values(process))
+        before = self.watch(process, None)[0]
+        effects: list[Effect] = []
+        ctx.effects = effects
+        dispatch(process, event, ctx)
+        check_declared(process)
+        changes = self.watch(process, before)[1]
+        text = deltas(process, changes)  # also refuses mutable values
         recorder = node.cluster.recorder
         number = -1
         if recorder is not None:
-            number = self._record(recorder, event, cause, index, changes)
+            number = recorder.reserve()
+            what = described(event, cause, index)
+            recorder.pending[-1] = line(node, number, what, text, [effect_text(e) for e in effects])
+            if len(recorder.pending) > BLOCK:
+                recorder.flush()
         node.step_cause = number
         if node.disk is None and self.escape is None:
             for place, effect in enumerate(effects):
@@ -93,34 +81,10 @@ class Careful:
         else:
             self._leave_later(changes, effects, number)
 
-    def _values(self, process: Any) -> tuple[object, ...]:
-        spec = self.node.spec
-        if spec.inner:
-            return flat(process, snapshot(process))
-        return spec.read_fields(process)
-
-    def _record(
-        self, recorder: Recorder, event: Event, cause: int, index: int, changes: list[Change]
-    ) -> int:
-        node = self.node
-        number = recorder.reserve()
-        if type(event) is Receive:
-            what = message_described(event, cause, index)
-        else:
-            what = described(event, cause)
-        head = f'{{"id":{number},"t":{node.cluster.engine.now},"node":{node.quoted},"kind":{what}'
-        effects = listed([effect_text(effect) for effect in self.ctx.effects])
-        recorder.pending[-1] = f"{head}{deltas(changes)}{effects}}}\n"
-        if len(recorder.pending) >= BLOCK:
-            recorder.flush()
-        return number
-
-    def _leave_later(
-        self, changes: list[Change], effects: Sequence[Effect], number: int
-    ) -> None:
+    def _leave_later(self, changes: Sequence[Change], effects: Sequence[Effect], number: int) -> None:
         """With a disk that takes time or fails, or a crash that falls inside this step."""
         self._act_now(effects)
-        written = {name: now for name, _, now in changes if name in self.durable}
+        written = {n: now for n, was, now in changes if n in self.durable and changed(was, now)}
         if self.escape is not None:
             self._crash_inside(written, effects, number)
         else:

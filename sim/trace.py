@@ -26,6 +26,14 @@ Event = dict[str, Any]
 BLOCK = 512
 
 
+class Names(dict[str, str]):
+    """Texts → their JSON, made when first asked for."""
+
+    def __missing__(self, name: str) -> str:
+        text = self[name] = quoted(name)
+        return text
+
+
 class Recorder:
     """Records the events of one run in memory; ``digest`` covers all of them.
 
@@ -37,6 +45,7 @@ class Recorder:
         self.header: dict[str, Any] = {"splitbrain_trace": FORMAT, **(header or {})}
         self.next_id = 0
         self.pending: list[str] = [to_text(self.header) + "\n"]
+        self.names = Names()  # node ids as JSON text
         self._keep = keep
         self._blocks: list[bytes] = []
         self._hash = hashlib.blake2b(digest_size=16)

@@ -94,31 +94,31 @@ def shown(value: object) -> str:
 
 
 class Rule(NamedTuple):
-    """What a field may hold: a test, said in words; ``optional`` fields may be missing."""
+    """What a field may hold: a type (None: any) and a test, in words; an optional one may lack."""
 
-    holds: Callable[[Any], bool]
+    type: type | None
     allowed: str
+    holds: Callable[[Any], bool] | None = None
     optional: bool = False
 
 
-def _is_count(value: Any) -> bool:
-    return type(value) is int and value >= 0
+def _all_objects(value: list[Any]) -> bool:
+    return all(type(part) is dict for part in value)
 
 
-def _are_names(value: Any) -> bool:
-    is_list = type(value) is list and all(type(name) is str for name in value)
-    return is_list and len(dict.fromkeys(value)) == len(value)
+def _are_names(value: list[Any]) -> bool:
+    return all(type(name) is str for name in value) and len(dict.fromkeys(value)) == len(value)
 
 
-COUNT = Rule(_is_count, "a whole number, at least 0")
-INTEGER = Rule(lambda v: type(v) is int, "a whole number")
-TEXT = Rule(lambda v: type(v) is str, "a text")
-OBJECT = Rule(lambda v: type(v) is dict, "an object")
-OBJECT_OR_NULL = Rule(lambda v: v is None or type(v) is dict, "an object or null")
-OBJECTS = Rule(lambda v: type(v) is list and all(type(x) is dict for x in v), "a list of objects")
-NAMES = Rule(_are_names, "a list of different names")
-ANYTHING = Rule(lambda v: True, "any value")
-OUTCOME = Rule(lambda v: v in ("ok", "fail", "info"), "ok, fail or info")
+COUNT = Rule(int, "a whole number, at least 0", lambda v: v >= 0)
+INTEGER = Rule(int, "a whole number")
+TEXT = Rule(str, "a text")
+OBJECT = Rule(dict, "an object")
+OBJECT_OR_NULL = Rule(None, "an object or null", lambda v: v is None or type(v) is dict)
+OBJECTS = Rule(list, "a list of objects", _all_objects)
+NAMES = Rule(list, "a list of different names", _are_names)
+ANYTHING = Rule(None, "any value")
+OUTCOME = Rule(str, "ok, fail or info", lambda v: v in ("ok", "fail", "info"))
 
 _HEADER = {
     "version": TEXT,
@@ -159,11 +159,12 @@ _END = {"t": COUNT, "events": COUNT, "digest": TEXT}
 
 
 def _check(value: Mapping[str, Any], rules: Mapping[str, Rule], what: str, at: str = "") -> None:
-    for name, (holds, allowed, optional) in rules.items():
+    for name, (kind, allowed, holds, optional) in rules.items():
         found = value.get(name, _NOTHING)
         if found is _NOTHING and optional:
             continue
-        if found is _NOTHING or not holds(found):
+        right = type(found) is kind if kind is not None else found is not _NOTHING
+        if not right or (holds is not None and not holds(found)):
             raise TraceError(what, at + name, shown(found), allowed)
 
 
@@ -225,7 +226,7 @@ class EventChecker:
         kind = _check_kind(event)
         what = f"bad {kind} event"
         node = event.get("node", _NOTHING)
-        if (node is not None) if kind in ENVIRONMENT else (type(node) is not str):
+        if (node is not None) if kind in ENVIRONMENT else (type(node) is not str or not node):
             allowed = "null" if kind in ENVIRONMENT else "the name of a node"
             raise TraceError(what, "node", shown(node), allowed)
         _check(event, _FIELDS[kind], what)
@@ -277,7 +278,7 @@ def _check_kind(event: Event) -> str:
 
 def _check_effect(effect: Event, number: int) -> None:
     field = f"effects[{number}]"
-    names = [name for name in _EFFECTS if name in effect]
+    names = [name for name in effect if name in _EFFECTS]
     if len(names) != 1:
         given = " and ".join(names) or "none of them"
         allowed = "exactly one of " + ", ".join(_EFFECTS)

@@ -55,10 +55,11 @@ def _begins(kind: str) -> bool:
 
 def predecessors(trace: Trace, *, forget_at_crash: bool = False) -> list[tuple[int, ...]]:
     """By event id: the events right before it, at most two (its cause, and its node's last)."""
-    return _predecessors(trace, processes(trace, forget_at_crash=forget_at_crash))
+    return order_of(trace, processes(trace, forget_at_crash=forget_at_crash))
 
 
-def _predecessors(trace: Trace, lanes: list[str | None]) -> list[tuple[int, ...]]:
+def order_of(trace: Trace, lanes: list[str | None]) -> list[tuple[int, ...]]:
+    """The same for any division of events into processes."""
     last: dict[str, int] = {}
     found: list[tuple[int, ...]] = []
     for number, (event, lane) in enumerate(zip(trace.events, lanes, strict=True)):
@@ -132,7 +133,7 @@ def vector_clocks(trace: Trace, *, forget_at_crash: bool = False) -> list[Mappin
     are proportional to events × processes.
     """
     lanes = processes(trace, forget_at_crash=forget_at_crash)
-    return clocks_of(lanes, _predecessors(trace, lanes))
+    return clocks_of(lanes, order_of(trace, lanes))
 
 
 def clocks_of(lanes: list[str | None], before: list[tuple[int, ...]]) -> list[Mapping[str, int]]:

@@ -71,7 +71,8 @@ def read_trace(path: PathLike) -> Trace:
 
     TraceError, and nothing else, if the file cannot be opened, decompressed, decoded or trusted.
     """
-    return _reader_of(path).trace()
+    with _open(path) as file:
+        return _Reader(_file_lines(file), _printable(path)).trace()
 
 
 def parse_trace(lines: Iterable[bytes], name: str = "") -> Trace:
@@ -84,38 +85,31 @@ def iter_events(path: PathLike) -> Iterator[Event]:
 
     The digest can only be compared at the end: a TraceError may come after the last event.
     """
-    yield from _reader_of(path).events()
-
-
-def _reader_of(path: PathLike) -> _Reader:
-    name = str(path).encode("utf-8", "replace").decode("utf-8")
-    try:
-        return _Reader(_file_lines(path), name)
-    except TraceError as error:
-        raise error.at(0, name) from None
+    with _open(path) as file:
+        yield from _Reader(_file_lines(file), _printable(path)).events()
 
 
 # -- bytes ------------------------------------------------------------------------------------
 
 
-def _file_lines(path: PathLike) -> Iterator[bytes]:
-    """The lines of a file; a line that is too long comes cut off, one byte over the limit."""
+def _open(path: PathLike) -> BufferedReader:
     try:
-        file = open(path, "rb")  # noqa: SIM115 (_unpacked closes it)
+        return open(path, "rb")
     except (OSError, ValueError) as why:
         hint = "give the path of a .jsonl or .jsonl.gz file"
-        raise TraceError(f"cannot open the trace ({_reason(why)})", hint=hint) from None
-    return _unpacked(file)
+        error = TraceError(f"cannot open the trace ({_reason(why)})", hint=hint)
+        raise error.at(0, _printable(path)) from None
 
 
-def _unpacked(file: BufferedReader) -> Iterator[bytes]:
+def _printable(path: PathLike) -> str:
+    return "".join(c if c.isprintable() else "?" for c in str(path))
+
+
+def _file_lines(file: BufferedReader) -> Iterator[bytes]:
+    """The lines of a file; a line that is too long comes cut off, one byte over the limit."""
     try:
-        with file:
-            if file.peek(2)[:2] == _GZIP_MAGIC:
-                with gzip.GzipFile(fileobj=file, mode="rb") as packed:
-                    yield from _lines(packed)
-            else:
-                yield from _lines(file)
+        packed = file.peek(2)[:2] == _GZIP_MAGIC
+        yield from _lines(gzip.GzipFile(fileobj=file, mode="rb") if packed else file)
     except EOFError:
         raise TraceError("the gzip data is cut off", hint="copy or record it again") from None
     except (gzip.BadGzipFile, zlib.error) as why:

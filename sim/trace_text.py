@@ -13,7 +13,7 @@ from typing import Any
 from sim.trace_check import ENVIRONMENT, STEPS, WIRE, Event
 from sim.units import format_duration
 
-__all__ = ["format_chain", "format_event", "format_value"]
+__all__ = ["format_chain", "format_event", "format_value", "format_what"]
 
 _DEPTH = 100  # of nested values; the reader of traces allows no more
 
@@ -21,14 +21,19 @@ _DEPTH = 100  # of nested values; the reader of traces allows no more
 def format_event(event: Event, width: int | None = None) -> str:
     """One line for people; longer than ``width`` characters, it ends in "…"."""
     node = f" {event['node']}" if event["node"] is not None else ""
-    head = f"#{event['id']} {format_duration(event['t'])}{node} {event['kind']}"
-    parts = [" ".join([head, *_about(event)])]
+    head = _on_one_line(f"#{event['id']} {format_duration(event['t'])}{node}")
+    line = f"{head} {format_what(event)}"
+    return line if width is None or len(line) <= width else line[: max(width - 1, 0)] + "…"
+
+
+def format_what(event: Event) -> str:
+    """One line that says what happened, without id, time and node."""
+    parts = [" ".join([event["kind"], *_about(event)])]
     if event.get("delta"):
         parts.append(", ".join(f"{k}={format_value(v)}" for k, v in event["delta"].items()))
     if event.get("effects"):
         parts.append("; ".join(map(_effect, event["effects"])))
-    line = _on_one_line(" | ".join(parts))
-    return line if width is None or len(line) <= width else line[: max(width - 1, 0)] + "…"
+    return _on_one_line(" | ".join(parts))
 
 
 def format_chain(events: Iterable[Event], width: int | None = None) -> str:

@@ -21,7 +21,10 @@ IMPURE = {
     *("secrets", "select", "selectors", "signal", "socket", "subprocess", "sys", "threading"),
     *("time", "uuid"),
 }
-CONTRACT = {"protocols.api", "protocols.step", "protocols.values", "protocols.client"}
+CONTRACT = {
+    *("protocols.api", "protocols.step", "protocols.values", "protocols.client"),
+    *("protocols.spec", "protocols.canonical"),
+}
 SLOW_TO_IMPORT = {"networkx", "matplotlib", "numpy", "rich", "distributed", "dask", "grpc"}
 STABLE_DRAWS = {  # the same stream on every supported Python
     *("Random", "random", "randrange", "choice", "shuffle", "sample", "expovariate", "gauss"),

@@ -189,7 +189,7 @@ class PushHeartbeat:
             ctx.cancel_timer(Expire(name, peer))
             self.convict(ctx, name, peer)
             return
-        if (name, peer) in self.suspected:
+        if self.suspected and (name, peer) in self.suspected:
             self.suspected = self.suspected - {(name, peer)}
             ctx.observe(Trust(name, peer))
         if deadline is not None:

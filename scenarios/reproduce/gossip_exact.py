@@ -10,7 +10,9 @@ from math import comb
 
 from scenarios.reproduce.gossip_model import Mode
 
-__all__ = ["expected_curve", "expected_rounds"]
+__all__ = ["CHAIN", "expected_curve", "expected_rounds"]
+
+CHAIN = "Markov chain on the number of informed sites, computed exactly"
 
 Chances = dict[int, float]
 """How many sites learn the rumour in a cycle, with what probability."""

@@ -14,16 +14,15 @@ An event of a node gives two lines:
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from urllib.parse import quote
 
 import msgspec
 
 from sim.trace_check import ENVIRONMENT, WIRE
-from sim.trace_order import clocks_of, predecessors, processes
+from sim.trace_order import clocks_of, order_of, processes
 from sim.trace_read import Trace
-from sim.trace_text import format_event
+from sim.trace_text import format_what
 
 __all__ = ["PARSER", "shiviz_log", "shiviz_text"]
 
@@ -31,7 +30,6 @@ PARSER = r"(?<time>\d+) (?<host>\S+) (?<clock>\{.*\})\n(?<event>.*)"
 """The expression that parses the log, in ShiViz's notation (JavaScript with named groups)."""
 
 _LANES = {**dict.fromkeys(WIRE, "(network)"), **dict.fromkeys(ENVIRONMENT, "(nemesis)")}
-_HEAD = re.compile(r"#\d+ \S+ ")
 
 
 def shiviz_text(trace: Trace, *, environment: bool = False) -> str:
@@ -50,11 +48,11 @@ def shiviz_log(trace: Trace, *, environment: bool = False) -> Iterator[str]:
     if environment:
         kinds = [event["kind"] for event in trace.events]
         lanes = [_LANES.get(kind, lane) for kind, lane in zip(kinds, lanes, strict=True)]
-    clocks = clocks_of(lanes, predecessors(trace))
+    clocks = clocks_of(lanes, order_of(trace, lanes))
     for event, lane, clock in zip(trace.events, lanes, clocks, strict=True):
         if lane is not None:
             yield f"{event['t']} {lane} {msgspec.json.encode(clock).decode()}"
-            yield format_event(event)
+            yield format_what(event)
 
 
 def _host(process: str) -> str:

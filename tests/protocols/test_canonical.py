@@ -98,5 +98,13 @@ def test_mutable_values_cannot_be_encoded() -> None:
 
 def test_digest_is_pinned() -> None:
     """A digest must never change between versions and machines without notice."""
-    value = (Vote(1, False), Log("ab"), Map({"k": frozenset({"x", "y"})}), Colour.BLUE, 1.5, b"z", None)
+    value = (
+        Vote(1, False),
+        Log("ab"),
+        Map({"k": frozenset({"x", "y"})}),
+        Colour.BLUE,
+        1.5,
+        b"z",
+        None,
+    )
     assert digest(value) == "d9f43a41ceda1f1cca717e79beba1a22"

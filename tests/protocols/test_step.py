@@ -1,4 +1,4 @@
-"""The contract: declared fields, recorded effects, crash and recovery, composition, clear errors."""
+"""The contract: declared fields, recorded effects, crash and recovery, parts, clear errors."""
 
 from collections.abc import Callable
 from typing import Any
@@ -111,7 +111,9 @@ def test_effects_come_in_the_order_of_the_calls() -> None:
 
 
 def test_choose_is_the_runtimes() -> None:
-    assert step(counter(), Fire(Due()), choose=lambda options: options[-1])[1] == Send("n3", Ping(0))
+    assert step(counter(), Fire(Due()), choose=lambda options: options[-1])[1] == Send(
+        "n3", Ping(0)
+    )
 
 
 def test_messages_of_different_classes_are_never_equal() -> None:
@@ -179,8 +181,16 @@ BREACHES: list[tuple[str, Callable[[Any, Context], None], str]] = [
     ("mutable field", _assign("total", [1]), r"Bad\.total = \[1\]: a list is mutable; use a tuple"),
     ("mutable inside a tuple", _assign("total", (1, {})), "a dict is mutable; use a Map"),
     ("deleted field", lambda self, ctx: delattr(self, "total"), "deleted its field total"),
-    ("unhashable message", lambda self, ctx: ctx.send("n2", Ping(1, [])), "unhashable type: 'list'"),
-    ("message without @message", lambda self, ctx: ctx.send("n2", 3), "declare its class with @message"),
+    (
+        "unhashable message",
+        lambda self, ctx: ctx.send("n2", Ping(1, [])),
+        "unhashable type: 'list'",
+    ),
+    (
+        "message without @message",
+        lambda self, ctx: ctx.send("n2", 3),
+        "declare its class with @message",
+    ),
     ("unknown node", lambda self, ctx: ctx.send("n9", Ping(1)), "unknown node 'n9'"),
     ("negative delay", lambda self, ctx: ctx.set_timer(Due(), after=-1), "delay -1: give whole"),
     ("float delay", lambda self, ctx: ctx.set_timer(Due(), after=1.5), "delay 1.5"),  # type: ignore[arg-type]
@@ -208,7 +218,9 @@ def test_no_handler_says_what_is_handled() -> None:
     class Pong:
         pass
 
-    with pytest.raises(ProtocolError, match=r"no handler for the message .*handles: Ping\. .*@on\(Pong\)"):
+    with pytest.raises(
+        ProtocolError, match=r"no handler for the message .*handles: Ping\. .*@on\(Pong\)"
+    ):
         step(counter(), Receive("n2", Pong()))
     with pytest.raises(ProtocolError, match="no handler for the timer"):
         step(counter(), Fire(Pong()))

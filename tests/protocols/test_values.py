@@ -1,4 +1,4 @@
-"""Log and Map behave like a list and a dict, whatever is done to them, and cost no more at 100,000."""
+"""Log and Map behave like a list and a dict, whatever is done to them."""
 
 import os
 import subprocess

@@ -185,6 +185,37 @@ def test_never_more_nodes_are_down_than_max_down(spec: NemesisSpec, count: int, 
         assert most_down(drawn(spec, seed, nodes), nodes) <= spec.max_down
 
 
+TAKING_DOWN = tuple(name for name, kind in KINDS.items() if kind.down)
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 4])
+@pytest.mark.parametrize("mode", ["safety", "liveness"])
+def test_crowded_plans_reach_max_down_and_stay_there(mode: Any, limit: int) -> None:
+    healing = tuple(name for name in TAKING_DOWN if name not in EXCLUDED_FROM_LIVENESS)
+    spec = NemesisSpec(
+        mode=mode,
+        intensity=1.0,
+        budget=40,
+        stop_us=30 * S,
+        kinds=TAKING_DOWN if mode == "safety" else healing,
+        max_down=limit,
+        sole_roles=("leader",),
+    )
+    plans = [drawn(spec, seed) for seed in range(150)]
+    assert {most_down(plan) for plan in plans} >= {limit}
+    assert max(most_down(plan) for plan in plans) == limit
+    for plan in plans:
+        assert not overlapping_twice(plan)
+
+
+@pytest.mark.parametrize("name", TAKING_DOWN)
+def test_each_kind_that_takes_nodes_down_keeps_to_the_limit(name: str) -> None:
+    """One kind at a time, so that none hides behind another that leaves it no room."""
+    spec = NemesisSpec(intensity=1.0, budget=40, stop_us=30 * S, kinds=(name,), max_down=2)
+    plans = [drawn(spec, seed) for seed in range(100)]
+    assert max(most_down(plan) for plan in plans) == 2
+
+
 @given(specs("liveness"), counts, seeds)
 def test_in_liveness_mode_a_minority_is_down_unless_told_otherwise(
     spec: NemesisSpec, count: int, seed: int
@@ -211,12 +242,22 @@ def test_in_liveness_mode_all_is_whole_again_when_it_must_be(
 def test_under_a_limit_no_node_is_in_two_downtimes_at_once(spec: NemesisSpec, seed: int) -> None:
     if spec.most_down(len(NODES)) is None:
         return
-    for one, other in combinations(downtimes(drawn(spec, seed)), 2):
-        if one[0] < other[1] and other[0] < one[1]:
-            hit = [members(target) for target in (*one[2], *other[2])]
-            assert None not in hit, "a drawn or role target beside another downtime"
-            every = [node for nodes in hit for node in nodes or ()]
-            assert len(set(every)) == len(every)
+    assert not overlapping_twice(drawn(spec, seed))
+
+
+def overlapping_twice(plan: Plan) -> list[tuple[object, object]]:
+    """Pairs of downtimes at the same time that may hit the same node."""
+    return [
+        (one, other)
+        for one, other in combinations(downtimes(plan), 2)
+        if one[0] < other[1] and other[0] < one[1] and _may_share(one[2], other[2])
+    ]
+
+
+def _may_share(one: tuple[Target, ...], other: tuple[Target, ...]) -> bool:
+    hit = [members(target) for target in (*one, *other)]
+    every = [node for nodes in hit for node in nodes or ()]
+    return None in hit or len(set(every)) < len(every)
 
 
 def members(target: Target) -> tuple[str, ...] | None:

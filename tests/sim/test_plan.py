@@ -156,6 +156,11 @@ FORMS: list[tuple[str, Fault]] = [
         "{at: 5s, disk: n1, fault: corrupt, detected: false}",
         Disk(at_us=5 * S, targets=N1, kind="corrupt", detected=False),
     ),
+    ("{at: 5s, for: 10s, disk: n1, fault: corrupt}", Disk(**WINDOW, targets=N1, kind="corrupt")),
+    (
+        "{at: 5s, link: n1, duplicate: 1%, reorder_by: 1ms}",
+        Link(at_us=5 * S, src=N1, dst=ALL, duplicate=0.01, reorder_us=MS),
+    ),
 ]
 
 
@@ -281,7 +286,7 @@ def test_no_list_is_an_empty_plan() -> None:
         ("{at: 5s, link: n1, delay: 5}", ("delay",), "add a unit"),
         ("{at: 5s, link: n1, loss: 1%, corrupt_mode: drop}", ("corrupt_mode",), "only beside"),
         ("{at: 5s, link: n1, corrupt: 1%, corrupt_mode: x}", ("corrupt_mode",), "drop, deliver"),
-        ("{at: 5s, link: n1, loss: 1%, reorder_by: 1ms}", ("reorder_by",), "beside reorder"),
+        ("{at: 5s, link: n1, loss: 1%, reorder_by: 1ms}", ("reorder_by",), "or duplicate"),
         ("{at: 5s, link: {to: n1}, loss: 1%}", ("link", "from"), "add this key"),
         ("{at: 5s, hold: {from: n1, to: n9}}", ("hold", "to"), "given 'n9'"),
         ("{at: 5s, release: n1}", ("release",), "allowed: all"),
@@ -291,6 +296,7 @@ def test_no_list_is_an_empty_plan() -> None:
         ("{at: 5s, disk: n1, fault: full, delay: 1s}", ("delay",), "only beside fault: slow"),
         ("{at: 5s, disk: n1, fault: wipe, detected: true}", ("detected",), "fault: corrupt"),
         ("{at: 5s, for: 3s, disk: n1, fault: wipe}", ("for",), "happens at one moment"),
+        ("{at: 5s, for: 3s, disk: n1, fault: corrupt, detected: false}", ("for",), "stays"),
     ],
 )
 def test_a_mistake_says_where_it_is_and_what_is_allowed(
@@ -365,7 +371,7 @@ flags = st.booleans()
 
 
 @st.composite
-def faults_of(draw: st.DrawFn, made: type[Fault], ends: bool = True, **fields: Any) -> Fault:
+def faults_of(draw: st.DrawFn, /, made: type[Fault], ends: bool = True, **fields: Any) -> Fault:
     at_us = draw(times)
     until_us = draw(st.none() | lengths.map(lambda length: at_us + length)) if ends else None
     found = {name: draw(strategy) for name, strategy in fields.items()}
@@ -415,12 +421,14 @@ any_fault = st.one_of(
         reorder_us=times,
     ),
     faults_of(Link, src=targets, dst=targets),
+    faults_of(Link, src=targets, dst=targets, duplicate=shares, reorder_us=times),
     faults_of(Hold, src=targets, dst=targets | st.just(ALL), both=flags),
     faults_of(Release, ends=False),
     faults_of(Disk, targets=targets, kind=st.sampled_from(lasting_disk)),
     faults_of(Disk, targets=targets, kind=st.just("slow"), delay_us=times),
     faults_of(Disk, ends=False, targets=targets, kind=st.just("wipe")),
     faults_of(Disk, ends=False, targets=targets, kind=st.just("corrupt"), detected=flags),
+    faults_of(Disk, targets=targets, kind=st.just("corrupt")),
 )
 plans = st.lists(any_fault, max_size=5).map(lambda faults: Plan(tuple(faults)))
 ENDLESS = SETTING | {"duration_us": None}
@@ -550,6 +558,7 @@ def test_the_schema_accepts_each_form(schema_says: Any, line: str) -> None:
         "{at: 5s, disk: n1, fault: full, delay: 1s}",
         "{at: 5s, disk: n1, fault: wipe, detected: true}",
         "{at: 5s, for: 3s, disk: n1, fault: wipe}",
+        "{at: 5s, for: 3s, disk: n1, fault: corrupt, detected: false}",
     ],
 )
 def test_the_schema_refuses_what_reading_refuses(schema_says: Any, line: str) -> None:

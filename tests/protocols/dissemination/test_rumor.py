@@ -472,16 +472,24 @@ def test_a_clock_set_back_does_not_silence_a_site() -> None:
 
 def test_partners_among_few_are_drawn_from_the_others_without_repetition() -> None:
     offered: list[Any] = []
-    ctx = Recording(choose=lambda options: (offered.append(options), options[0])[1])
-    assert partners(ctx, "n2", ALL, 5) == ("n1", "n3")
+
+    def choose(options: Any) -> Any:
+        offered.append(options)
+        return options[0]
+
+    assert partners(Recording(choose=choose), "n2", ALL, 5) == ("n1", "n3")
     assert offered == [("n1", "n3"), ("n3",)]
 
 
 def test_partners_among_many_are_drawn_again_when_it_is_the_site_itself() -> None:
     members = tuple(f"n{i}" for i in range(FEW + 1))
     draws = iter(["n5", "n7", "n7", "n5", "n9"])
-    ctx = Recording(choose=lambda options: (options is members or pytest.fail(), next(draws))[1])
-    assert partners(ctx, "n5", members, 2) == ("n7", "n9")
+
+    def choose(options: Any) -> Any:
+        assert options is members  # the shared tuple, not a copy per site
+        return next(draws)
+
+    assert partners(Recording(choose=choose), "n5", members, 2) == ("n7", "n9")
 
 
 @pytest.mark.parametrize(
