@@ -137,9 +137,10 @@ class Partition(Fault):
 class Link(Fault):
     """Trouble on the links from ``src`` to ``dst`` (and back, if ``both``).
 
-    Probabilities are per message, in [0, 1]. ``delay_us`` is added to every message;
-    ``reorder`` is the share of messages delayed by up to ``reorder_us`` more, so that later ones
-    overtake them. ``corrupt_mode``: detected and dropped, or delivered with one field changed.
+    Probabilities are per message, in [0, 1]. ``delay_us`` and a uniform draw from 0 to
+    ``jitter_us`` are added to every message; ``reorder`` is the share of messages delayed by up
+    to ``reorder_us`` more, so that later ones overtake them. A duplicate comes up to
+    ``reorder_us`` behind. ``corrupt_mode``: detected and dropped, or delivered with one field changed.
     """
 
     src: Targets
@@ -181,7 +182,7 @@ class Disk(Fault):
     ``lose-unsynced``: syncs are acknowledged but not done; a crash before the end loses them.
     ``torn``: a crash leaves the last write half done (a prefix of its changed fields).
     ``corrupt``: one stored field, drawn from the nemesis stream, is damaged; recovery detects it
-    and the node stays down (``detected``), or silently reads the default.
+    and the node stays down (``detected``; an end repairs it), or silently reads the default.
     ``full``: a step that would store something crashes the node instead.
     ``slow``: each sync takes ``delay_us`` more. ``wipe``: everything stored so far is gone.
     """

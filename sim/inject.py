@@ -47,7 +47,10 @@ class Injector:
         for node in self._need_care(plan):
             cluster.careful(node)
         for usage in self.usage:
-            cluster.engine.call_at(usage.fault.at_us, self._begin, usage)
+            if usage.fault.at_us == 0 and isinstance(usage.fault, _SURROUNDINGS):
+                self._begin(usage)
+            else:
+                cluster.engine.call_at(usage.fault.at_us, self._begin, usage)
 
     @property
     def nodes(self) -> list[NodeId]:
@@ -320,6 +323,11 @@ class Injector:
             disk.usages = [pair for pair in disk.usages if pair[1] is not usage]
 
 
+# At time 0 these are in force before the nodes boot; a crash or a pause needs a node that is up.
+_SURROUNDINGS = (
+    *(f.Partition, f.Link, f.Hold, f.Disk, f.Slow),
+    *(f.ClockOffset, f.ClockDrift, f.ClockStep),
+)
 _DISK_STATES = ("lose-unsynced", "torn", "full", "slow")
 
 

@@ -46,13 +46,14 @@ DEFAULT_SERVICE_US = 1_000
 class Timer:
     """One set timer. ``due`` < 0: cancelled. One entry in the engine's queue serves many resets:
     when it comes up before ``due``, it is pushed again with the key of the latest reset.
+    ``entry_at`` and ``entry_key`` are those of the entry that counts; others are stale.
     """
 
-    __slots__ = ("cause", "due", "heap_at", "key", "queued", "value")
+    __slots__ = ("cause", "due", "entry_at", "entry_key", "key", "queued", "value")
 
     def __init__(self, value: object, due: int, key: int, cause: int) -> None:
         self.value, self.due, self.key, self.cause = value, due, key, cause
-        self.heap_at = due
+        self.entry_at, self.entry_key = due, key
         self.queued = False
 
 
@@ -344,12 +345,16 @@ class Node:
             if timer is not None:
                 timer.due = -1
             timer = self.timers[value] = Timer(value, due, engine.next_key(), self.step_cause)
-            engine.call_at_key(due, timer.key, self._timer_due, timer)
+            engine.call_at_key(due, timer.key, self._timer_due, (timer, timer.key))
             return
         timer.due, timer.key, timer.cause = due, engine.next_key(), self.step_cause
-        if due < timer.heap_at:
-            timer.heap_at = due
-            engine.call_at_key(due, timer.key, self._timer_due, timer)
+        if due < timer.entry_at:
+            self._push(timer)
+
+    def _push(self, timer: Timer) -> None:
+        timer.entry_at, timer.entry_key = timer.due, timer.key
+        engine = self.cluster.engine
+        engine.call_at_key(timer.due, timer.key, self._timer_due, (timer, timer.key))
 
     def cancel_timer(self, value: object) -> None:
         """Forget the timer equal to ``value``."""
@@ -357,13 +362,12 @@ class Node:
         if timer is not None:
             timer.due = -1
 
-    def _timer_due(self, timer: Timer) -> None:
-        now = self.cluster.engine.now
-        if timer.due < 0 or timer.heap_at != now or timer.queued:
+    def _timer_due(self, entry: tuple[Timer, int]) -> None:
+        timer, key = entry
+        if timer.due < 0 or timer.entry_key != key or timer.queued:
             return
-        if timer.due > now:
-            timer.heap_at = timer.due
-            self.cluster.engine.call_at_key(timer.due, timer.key, self._timer_due, timer)
+        if timer.key != key:  # it was set again meanwhile
+            self._push(timer)
             return
         if not self.fast:
             self.arrive(Fire(timer.value), timer.cause, timer=timer)

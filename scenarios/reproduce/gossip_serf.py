@@ -92,12 +92,7 @@ SERF_SHARES = (
 def serf_rows(runs: int = 2_000, *, seed: int = 1) -> list[Row]:
     """Serf's formula at its figures, and our gossip with fan-out 3 at its exact expectation."""
     rows = [
-        row(
-            f"n={n}, loss {loss:.0%}: rounds to .9999",
-            rounds,
-            serf_rounds(n, loss=loss),
-            source=SERF,
-        )
+        row(f"{_named(n, loss)}: rounds to .9999", rounds, serf_rounds(n, loss=loss), source=SERF)
         for n, loss, rounds in SERF_ROUNDS
     ]
     for n, loss, shares in SERF_SHARES:
@@ -106,7 +101,9 @@ def serf_rows(runs: int = 2_000, *, seed: int = 1) -> list[Row]:
             ours = serf_fraction(n, x, loss=loss)
             name = f"{_named(n, loss)}: share after {x} rounds"
             rows.append(row(name, float(text), ours, tolerance=half_digit, source=SERF))
-    rows.append(row("bandwidth, kbps", 328.1, serf_bandwidth_kbps(), tolerance=0.05, source=SERF))
+    rows.append(
+        row("Serf, bandwidth, kbps", 328.1, serf_bandwidth_kbps(), tolerance=0.05, source=SERF)
+    )
     return rows + _gossip_rows(30, runs, seed)
 
 

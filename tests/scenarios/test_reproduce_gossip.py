@@ -303,6 +303,13 @@ def test_a_rumor_without_removal_needs_the_rounds_of_the_chain(mode: Any) -> Non
     assert abs(mean(rounds) - expected_rounds(50, mode)) < 3.5 * error
 
 
+def test_with_random_phases_a_rumor_is_quicker_than_in_lockstep() -> None:
+    """Who hears of it in the middle of a period may pass it on before the period is over."""
+    lockstep = [rounds_in_the_simulator(100, seed, k=None) for seed in range(12)]
+    scattered = [rounds_in_the_simulator(100, seed, k=None, phase="random") for seed in range(12)]
+    assert mean(scattered) < mean(lockstep)
+
+
 def rounds_in_the_simulator(n: int, seed: int, **parameters: Any) -> int:
     members = tuple(f"n{i}" for i in range(n))
     link = LinkSpec(Uniform(1 * MS, 20 * MS))

@@ -13,6 +13,7 @@ import itertools
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -57,9 +58,9 @@ class Model:
 
     def run(self) -> Model:
         for node in self.names:
-            self.at(0, lambda n=node: self.start(n, None))
+            self.at(0, partial(self.start, node, None))
         for number, fault in enumerate(self.settings.faults):
-            self.at(fault[0], lambda k=number, f=fault: self.fault(k, f))
+            self.at(fault[0], partial(self.fault, number, fault))
         for k in range(3):
             self.at(1_500 * k + 700, self.call)
         while self.queue and len(self.events) < self.settings.events:

@@ -328,7 +328,7 @@ def test_a_wrong_effect_is_named(effect: dict[str, Any], field: str, allowed: st
 
 def test_a_timer_is_caused_by_a_step_of_its_own_node() -> None:
     model = Model(EVERYTHING).run()
-    foreign = next(e["id"] for e in model.events if e["node"] == "n2")
+    foreign = next(e["id"] for e in model.events if e["node"] == "n2" and e["kind"] == "start")
     error = broken_event("timer", node="n1", cause=foreign)
     assert "a step of 'n2', allowed: the step of 'n1' that set the timer" in str(error)
 

@@ -26,10 +26,10 @@ def test_certain_network_makes_no_mistake() -> None:
 
 
 def test_loss_alone() -> None:
-    """No delay, δ = η/2: a lost beat alone makes a mistake of η·(1 - loss)-ish; by hand:
+    """No delay, η = 1, δ = 1/2, so k = 1, by hand.
 
-    k = 1; u(x) = loss·loss for x < η/2 where beat 1 could not yet be here … P(D > negative) = 1:
-    p_0 = loss, p_1(x) = 1 for x < η/2, loss after. ∫u = η/2·(loss + loss²); u(0) = loss.
+    p_0 = loss. p_1(x) = 1 while δ + x - η < 0 (beat 1 has not been sent), that is for x < 1/2, and
+    loss after. ∫u = (loss + loss²)/2, u(0) = loss, p_s = (1 - loss)·loss.
     """
     loss = 0.1
     q = qos_nfd_s(1.0, 0.5, loss, lambda x: 1.0 if x >= 0 else 0.0)
@@ -88,7 +88,7 @@ def test_what_no_choice_can_do() -> None:
 
 
 def test_bad_arguments_say_what_is_allowed() -> None:
-    with pytest.raises(ValueError, match="loss = 1.5"):
+    with pytest.raises(ValueError, match=r"loss = 1\.5"):
         qos_nfd_s(1.0, 1.0, 1.5, exponential(1.0))
     with pytest.raises(ValueError, match="eta > 0"):
         qos_nfd_s(0.0, 1.0, 0.5, exponential(1.0))

@@ -250,7 +250,9 @@ def history(opts: PhiOptions, gaps: list[int], start: int) -> PhiAccrual:
     return fed(PhiAccrual(opts), times)
 
 
-@given(options, intervals, st.integers(-(10**15), 10**15), st.integers(0, 10**13), st.integers(0, 9))
+@given(
+    options, intervals, st.integers(-(10**15), 10**15), st.integers(0, 10**13), st.integers(0, 9)
+)
 def test_phi_is_finite_and_never_falls(
     opts: PhiOptions, gaps: list[int], start: int, wait: int, more: int
 ) -> None:
@@ -278,7 +280,9 @@ def test_arrivals_in_any_order_and_of_any_size_raise_nothing(
 ) -> None:
     fd = fed(PhiAccrual(opts), times)
     assert isfinite(fd.phi(2**62)) and isfinite(fd.phi(-(2**62)))
-    assert fd.last_us == max(times[:1] + [t for i, t in enumerate(times) if t >= max(times[: i + 1])])
+    assert fd.last_us == max(
+        times[:1] + [t for i, t in enumerate(times) if t >= max(times[: i + 1])]
+    )
     assert fd.window.count == 0 or fd.window.variance >= 0.0
 
 
