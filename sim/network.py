@@ -8,13 +8,12 @@ Everything else goes through :meth:`Network.transmit`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from protocols.values import NodeId
 from sim.corruption import corrupted
-from sim.latency import Constant
+from sim.latency import Constant, Latency
 from sim.links import BandwidthQueue, FifoClock, GilbertElliottState, LinkSpec
 from sim.rules import PASS, Deliver, Drop, Duplicate, Envelope, Held, Rule
 from sim.sizes import message_size
@@ -25,40 +24,32 @@ if TYPE_CHECKING:
     from sim.node import Node
     from sim.topology import Topology
 
+A = TypeVar("A")
+
 
 class Wire:
-    """What carries messages from one node to another: one link, or several hops in a row.
+    """One link from a node to another, with what it remembers (bursts, queue, order).
 
     ``plain`` wires have latency and independent loss only, no state of their own, so that one
-    object serves all pairs with the same :class:`LinkSpec`.
+    object serves all pairs with the same :class:`LinkSpec`. ``path`` is set where the topology
+    routes over other nodes: then the message goes hop by hop, each hop over a wire of its own.
     """
 
-    __slots__ = ("bursts", "fifo", "hops", "loss", "plain", "queues", "sample", "specs")
+    __slots__ = ("burst", "fifo", "loss", "path", "plain", "queue", "sample", "spec")
 
-    def __init__(
-        self,
-        specs: tuple[LinkSpec, ...],
-        hops: tuple[tuple[NodeId, NodeId], ...],
-        samplers: tuple[Callable[[], int], ...],
-        rng: Random,
-    ) -> None:
-        self.specs = specs
-        self.hops = hops
-        self.sample = (
-            samplers[0] if len(samplers) == 1 else lambda: sum(draw() for draw in samplers)
+    def __init__(self, spec: LinkSpec, sample: Callable[[], int], rng: Random) -> None:
+        self.spec = spec
+        self.sample = sample
+        self.loss = spec.loss
+        self.plain = is_plain(spec)
+        self.path: tuple[NodeId, ...] = ()
+        self.burst = None if spec.burst is None else GilbertElliottState(spec.burst, rng)
+        self.queue = (
+            None
+            if spec.bandwidth_bps is None
+            else BandwidthQueue(spec.bandwidth_bps, spec.queue_bytes)
         )
-        arrives = 1.0
-        for spec in specs:
-            arrives *= 1.0 - spec.loss
-        self.loss = 1.0 - arrives if len(specs) > 1 else specs[0].loss
-        self.bursts = [GilbertElliottState(s.burst, rng) for s in specs if s.burst is not None]
-        self.queues = [
-            BandwidthQueue(s.bandwidth_bps, s.queue_bytes)
-            for s in specs
-            if s.bandwidth_bps is not None
-        ]
-        self.fifo = FifoClock() if any(s.fifo for s in specs) else None
-        self.plain = len(specs) == 1 and is_plain(specs[0])
+        self.fifo = FifoClock() if spec.fifo else None
 
 
 def is_plain(spec: LinkSpec) -> bool:
@@ -71,7 +62,7 @@ def is_plain(spec: LinkSpec) -> bool:
 
 
 def _loopback() -> Wire:
-    return Wire((LinkSpec(Constant(0)),), (), (lambda: 0,), Random(0))
+    return Wire(LinkSpec(Constant(0)), lambda: 0, Random(0))
 
 
 LOOPBACK = _loopback()
@@ -90,7 +81,7 @@ class Network:
         self.lost_plain = 0  # lost on the direct path, where every attribute counts
         self.dropped: dict[str, int] = {}
         self.duplicated = 0
-        self._samplers: dict[LinkSpec, Callable[[], int]] = {}
+        self._samplers: dict[Latency, Callable[[], int]] = {}
         self._shared: dict[LinkSpec, Wire] = {}
         self._placed = frozenset(topology.nodes)
         self.uniform = self._uniform_wire()
@@ -102,16 +93,24 @@ class Network:
         return self._shared_wire(spec)
 
     def _sampler(self, spec: LinkSpec) -> Callable[[], int]:
-        sampler = self._samplers.get(spec)
+        return self._sampler_of(spec.latency)
+
+    def _sampler_of(self, latency: Latency) -> Callable[[], int]:
+        sampler = self._samplers.get(latency)
         if sampler is None:
-            sampler = self._samplers[spec] = spec.latency.sampler(self.rng)
+            sampler = self._samplers[latency] = latency.sampler(self.rng)
         return sampler
 
     def _shared_wire(self, spec: LinkSpec) -> Wire:
         wire = self._shared.get(spec)
         if wire is None:
-            wire = self._shared[spec] = Wire((spec,), (), (self._sampler(spec),), self.rng)
+            wire = self._shared[spec] = Wire(spec, self._sampler(spec), self.rng)
         return wire
+
+    def _link_wire(self, spec: LinkSpec) -> Wire:
+        return (
+            self._shared_wire(spec) if is_plain(spec) else Wire(spec, self._sampler(spec), self.rng)
+        )
 
     def wire(self, src: Node, dst: NodeId) -> Wire | None:
         """The wire from ``src`` to ``dst``, made on first use; None if the topology has no way."""
@@ -132,13 +131,12 @@ class Network:
         return (DEFAULT_LINK,)  # a node that joined later, or a client: linked to everybody
 
     def _make_wire(self, src: NodeId, dst: NodeId, specs: tuple[LinkSpec, ...]) -> Wire:
-        if len(specs) == 1 and is_plain(specs[0]):
-            return self._shared_wire(specs[0])
-        hops: tuple[tuple[NodeId, NodeId], ...] = ()
-        if len(specs) > 1:
-            path = self.topology.path(src, dst) or (src, dst)
-            hops = tuple(pairwise(path))
-        return Wire(specs, hops, tuple(map(self._sampler, specs)), self.rng)
+        if len(specs) == 1:
+            return self._link_wire(specs[0])
+        over_others = Wire(specs[0], self._sampler(specs[0]), self.rng)
+        over_others.plain = False
+        over_others.path = self.topology.path(src, dst) or (src, dst)
+        return over_others
 
     def drops(self) -> dict[str, int]:
         """Messages that never arrived, by reason."""
@@ -159,43 +157,74 @@ class Network:
             if wire.loss and self.rng.random() < wire.loss:
                 return self.drop(envelope, "loss")
             return self.schedule(envelope, wire.sample())
-        delay, copies = self._judge_sent(envelope, wire)
+        if wire.path:
+            self._hop((envelope, wire.path, 0))
+        else:
+            self._send_over(wire, envelope, self.due, envelope)
+
+    def _send_over(
+        self, wire: Wire, envelope: Envelope, arrive: Callable[[A], None], what: A
+    ) -> None:
+        """Send one message, or a copy more, over one link; ``arrive(what)`` at its end."""
+        delay, copies = self._judge_sent(envelope)
         if delay < 0:
             return
+        if wire.spec.duplicate and self.rng.random() < wire.spec.duplicate:
+            copies.append(wire.sample())
         delay = self._through(wire, envelope, delay)
         if delay < 0:
             return
-        self.schedule(envelope, delay)
-        if copies is not None:
-            for after in copies:
-                self.duplicated += 1
-                self.cluster.note_message("duplicate", envelope, by=after)
-                self.schedule(envelope, delay + after)
+        later = self.cluster.engine.call_later
+        later(delay, arrive, what)
+        for after in copies:
+            self.duplicated += 1
+            self.cluster.note_message("duplicate", envelope, by=after)
+            later(delay + after, arrive, what)
 
-    def _judge_sent(self, envelope: Envelope, wire: Wire) -> tuple[int, list[int] | None]:
-        """Ask all rules; (added delay, copies), or (-1, None) if the message is gone."""
-        delay, copies = 0, None
+    def _hop(self, way: tuple[Envelope, tuple[NodeId, ...], int]) -> None:
+        """The message stands at ``path[at]``: on to the next node of its path."""
+        whole, path, at = way
+        here, there = path[at], path[at + 1]
+        relay = self.cluster.nodes.get(here)
+        if at and (relay is None or not relay.up):
+            return self.drop(whole, f"relay {here} down")
+        hop = Envelope(here, there, whole.message, whole.cause, whole.index, whole.shown)
+        assert relay is not None
+        wire = self.wire(relay, there)
+        assert wire is not None
+        self._send_over(wire, hop, self._hop_due, (whole, hop, path, at + 1))
+
+    def _hop_due(self, way: tuple[Envelope, Envelope, tuple[NodeId, ...], int]) -> None:
+        whole, hop, path, at = way
+        if self.rules and not self.may_arrive(hop):
+            return
+        whole.message, whole.shown = hop.message, hop.shown
+        if at + 1 < len(path):
+            self._hop((whole, path, at))
+        elif (node := self.cluster.nodes.get(whole.dst)) is None:
+            self.drop(whole, "destination has left")
+        else:
+            node.receive(whole)
+
+    def _judge_sent(self, envelope: Envelope) -> tuple[int, list[int]]:
+        """Ask all rules; (added delay, copies), the delay -1 if the message is gone."""
+        delay = 0
+        copies: list[int] = []
         for rule in self.rules:
-            for hop in _hops(envelope, wire):
-                verdict = rule.judge(hop, "sent")
-                if verdict is PASS:
-                    continue
-                if isinstance(verdict, Duplicate):
-                    copies = [*(copies or ()), verdict.after_us]
-                    verdict = verdict.first or PASS
-                if isinstance(verdict, Deliver):
-                    delay += verdict.after_us
-                    if verdict.message is not None:
-                        envelope.message, envelope.shown = verdict.message, None
-                    self.cluster.note_message(
-                        "delay", envelope, by=verdict.after_us, why=verdict.why
-                    )
-                elif isinstance(verdict, Drop):
-                    self.drop(envelope, verdict.reason)
-                    return -1, None
-                elif isinstance(verdict, Held):
-                    self.cluster.note_message("hold", envelope)
-                    return -1, None
+            verdict = rule.judge(envelope, "sent")
+            if isinstance(verdict, Duplicate):
+                copies.append(verdict.after_us)
+                verdict = verdict.first or PASS
+            if isinstance(verdict, Deliver):
+                delay += verdict.after_us
+                if verdict.message is not None:
+                    envelope.message, envelope.shown = verdict.message, None
+                self.cluster.note_message("delay", envelope, by=verdict.after_us, why=verdict.why)
+            elif isinstance(verdict, Drop):
+                return self._lose(envelope, verdict.reason), copies
+            elif isinstance(verdict, Held):
+                self.cluster.note_message("hold", envelope)
+                return -1, copies
         return delay, copies
 
     def _through(self, wire: Wire, envelope: Envelope, delay: int) -> int:
@@ -206,23 +235,16 @@ class Network:
         delay += wire.sample()
         if wire.plain:
             return delay
-        for burst in wire.bursts:
-            if burst.lost():
-                return self._lose(envelope, "burst loss")
-        for relay in wire.hops[1:]:
-            if not self.cluster.nodes[relay[0]].up:
-                return self._lose(envelope, f"relay {relay[0]} down")
+        if wire.burst is not None and wire.burst.lost():
+            return self._lose(envelope, "burst loss")
         now = self.cluster.engine.now
-        for queue in wire.queues:
-            queued = queue.enqueue(now, message_size(envelope.message))
+        if wire.queue is not None:
+            queued = wire.queue.enqueue(now, message_size(envelope.message))
             if queued is None:
                 return self._lose(envelope, "queue full")
             delay += queued
-        for spec in wire.specs:
-            delay = self._disturb(spec, envelope, delay)
-            if delay < 0:
-                return -1
-        return wire.fifo.next(now, delay) if wire.fifo is not None else delay
+        delay = self._disturb(wire.spec, envelope, delay)
+        return wire.fifo.next(now, delay) if wire.fifo is not None and delay >= 0 else delay
 
     def _disturb(self, spec: LinkSpec, envelope: Envelope, delay: int) -> int:
         rng = self.rng
@@ -233,12 +255,7 @@ class Network:
             self.cluster.note_message("corrupt", envelope)
         if spec.reorder and rng.random() < spec.reorder:
             extra = spec.reorder_extra or spec.latency
-            delay += extra.sampler(rng)()
-        if spec.duplicate and rng.random() < spec.duplicate:
-            self.duplicated += 1
-            after = spec.latency.sampler(rng)()
-            self.cluster.note_message("duplicate", envelope, by=after)
-            self.schedule(envelope, delay + after)
+            delay += self._sampler_of(extra)()
         return delay
 
     def schedule(self, envelope: Envelope, delay: int) -> None:
@@ -275,11 +292,3 @@ class Network:
         kind = reason.partition(" (")[0]
         self.dropped[kind] = self.dropped.get(kind, 0) + 1
         self.cluster.note_message("drop", envelope, reason=reason)
-
-
-def _hops(envelope: Envelope, wire: Wire) -> tuple[Envelope, ...]:
-    """The message as each hop of its way sees it."""
-    if not wire.hops:
-        return (envelope,)
-    e = envelope
-    return tuple(Envelope(a, b, e.message, e.cause, e.index) for a, b in wire.hops)

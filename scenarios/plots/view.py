@@ -6,7 +6,7 @@ figure is the same whether it is drawn right after the run or from the file year
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -214,23 +214,13 @@ def _fault_spans(events: Sequence[Event]) -> list[FaultSpan]:
 
 
 def _header_thresholds(parameters: Mapping[str, Any]) -> dict[str, float]:
-    """Thresholds of the detectors that the scenario configures, as far as they can be read."""
+    """Thresholds of the detectors that the scenario configures; {} if they cannot be read."""
+    from scenarios.detector_parameters import parse_detectors
+
     described = parameters.get("detectors")
     if not isinstance(described, Mapping):
         return {}
-    found: dict[str, float] = {}
-    for name, options in described.items():
-        given = dict(options) if isinstance(options, Mapping) else {}
-        kind = str(given.get("kind", name))
-        found[str(name)] = float(given.get("threshold", _default_threshold(kind)))
-    return found
-
-
-def _default_threshold(kind: str) -> float:
-    from protocols.detectors.catalogue import KINDS
-
-    make: tuple[Callable[..., Any], Mapping[str, object]] | None = KINDS.get(kind)
-    if make is None or "threshold" not in make[1]:
-        return 1.0
-    options = getattr(make[0](), "options", None)
-    return float(getattr(options, "threshold", 1.0))
+    try:
+        return _thresholds([parse_detectors(described)])
+    except ValueError:  # detectors of a protocol of its own kind: their levels count from 0 to 1
+        return {}

@@ -222,5 +222,5 @@ def _rounds_rows(mode: Mode, n: int, samples: Sequence[int]) -> list[Row]:
 
 
 def all_rows() -> list[Row]:
-    """Everything, at full size: about three minutes on one core."""
+    """Everything, at full size: one to two minutes on one core."""
     return demers_rows() + rounds_rows() + serf_rows()

@@ -6,7 +6,18 @@ from typing import Any
 
 import pytest
 
-from protocols.api import MS, SECOND, Context, NodeId, message, on, on_timer, process, timer, volatile
+from protocols.api import (
+    MS,
+    SECOND,
+    Context,
+    NodeId,
+    message,
+    on,
+    on_timer,
+    process,
+    timer,
+    volatile,
+)
 from sim.cluster import Cluster
 from sim.node import RunError
 from tests.sim.talkers import Due, Heard, Ping, Say, mesh, nodes, talkers

@@ -179,7 +179,9 @@ def test_a_partition_drops_what_is_in_flight_unless_told_otherwise(keep: bool) -
 
 def test_link_loss_delay_duplicate_reorder_corrupt() -> None:
     def sent_and_seen(**trouble: Any) -> tuple[Cluster, int, int]:
-        link = f.Link(at_us=0, until_us=10 * SECOND, src=at("n1"), dst=at("n2"), both=False, **trouble)
+        link = f.Link(
+            at_us=0, until_us=10 * SECOND, src=at("n1"), dst=at("n2"), both=False, **trouble
+        )
         cluster, touched = run(link, topology=mesh(2))
         return cluster, touched[0], len(process(cluster, "n2").seen)
 

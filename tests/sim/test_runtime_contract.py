@@ -64,7 +64,10 @@ FAULTS = st.one_of(
     ),
     between(
         lambda a, b: st.builds(
-            f.ClockDrift, at_us=st.just(a), until_us=st.just(b), targets=NODE,
+            f.ClockDrift,
+            at_us=st.just(a),
+            until_us=st.just(b),
+            targets=NODE,
             ppm=st.integers(-50_000, 50_000),
         )  # fmt: skip
     ),

@@ -426,7 +426,7 @@ class Mutations:
         )
 
     def value(self) -> Any:
-        strange = [
+        strange: list[Any] = [
             None,
             True,
             -1,
