@@ -253,7 +253,7 @@ def schema_as(annotation: Any, *, duration: bool = False) -> Schema:
         }
     if annotation is int and duration:
         return _DURATION
-    return _SCHEMAS[annotation] if annotation in _SCHEMAS else {}
+    return _SCHEMAS.get(annotation, {})
 
 
 def _tuple_schema(args: tuple[Any, ...], duration: bool) -> Schema:

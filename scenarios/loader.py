@@ -23,7 +23,6 @@ from scenarios.yaml_read import (
     MAX_BYTES,
     MAX_DEPTH,
     Document,
-    Flaw,
     Positions,
     UnreadableError,
     read_yaml,
@@ -107,9 +106,7 @@ def from_bytes(data: bytes, source: Path | None = None) -> Scenario:
     return from_value(document.value, source, document.positions)
 
 
-def from_value(
-    raw: object, source: Path | None = None, lines: Positions | None = None
-) -> Scenario:
+def from_value(raw: object, source: Path | None = None, lines: Positions | None = None) -> Scenario:
     """The scenario that plain data says; ``lines`` tells where in ``source`` each value stands."""
     file = str(source) if source is not None else _IN_MEMORY
     try:
@@ -170,9 +167,7 @@ def _refuse(document: Document, source: Path | None, file: str) -> None:
     raise ScenarioError(_in_order(found))
 
 
-def _problems(
-    errors: Sequence[FieldError], file: str, lines: Positions | None
-) -> list[Problem]:
+def _problems(errors: Sequence[FieldError], file: str, lines: Positions | None) -> list[Problem]:
     if lines is None:
         return [_problem(error, file, (0, 0)) for error in errors]
     return _in_order(_problem(e, file, lines.of(e.path, key=_is_key(e))) for e in errors)

@@ -3,29 +3,25 @@
     protocol: heartbeat
     protocol: mypackage.mymodule:MyProcess      # importable from the current folder
 
-A process gets its parameters from the scenario, by their names and annotations (a parameter
-``x_us`` is written ``x: 1s``); `me`, `peers`, `members`, `nodes` and `neighbours` are given by the
-cluster, to a class that has parameters of these names. A class (or else its module) may define
-``scenario_parameters(raw) -> mapping`` to read its parameters itself, and
-``check_parameters(process)`` to refuse some with a ValueError.
+How parameters are read is told in :mod:`scenarios.parameters`, whose functions are offered here.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import Enum
-from functools import cache
-from importlib import import_module
-from os import getcwd
-from typing import Any, get_args, get_type_hints
+from typing import get_args
 
-from protocols.spec import _MISSING, Spec, spec_of
-from protocols.values import NodeId
-from scenarios.annotations import field_name, parse_as, written_name
-from sim.fields import FieldError, FieldErrors, did_you_mean, unknown_name
-from sim.topology import GraphTopology, Topology
+from protocols.spec import spec_of
+from scenarios.parameters import (
+    AUTOMATIC,
+    bind,
+    make_process,
+    parameter_names,
+    parameters_schema,
+    parse_parameters,
+)
+from scenarios.protocol_class import Protocol, hints_of
+from sim.fields import FieldError, unknown_name
 
 __all__ = [
     "AUTOMATIC",
@@ -34,40 +30,11 @@ __all__ = [
     "bind",
     "make_process",
     "parameter_names",
+    "parameters_schema",
     "parse_parameters",
     "resolve",
     "roles",
 ]
-
-Parse = Callable[[Any], Any]
-AUTOMATIC = ("me", "peers", "members", "nodes", "neighbours")
-"""Parameters that the cluster gives, never the file."""
-_POSITIVE = ("interval_us", "period_us")
-"""Paces: with 0 a process would never let time go on."""
-
-
-@dataclass(frozen=True, slots=True)
-class Protocol:
-    """A process class by its path, such as ``protocols.detectors.heartbeat:PushHeartbeat``.
-
-    ``summary`` and ``paper`` are one line each, for lists. ``name`` is what the scenario says.
-    """
-
-    name: str
-    path: str
-    summary: str = ""
-    paper: str = ""
-
-    @property
-    def cls(self) -> type:
-        """The class; FieldError if it cannot be imported or is no process."""
-        return _import(self.path)
-
-    @property
-    def build(self) -> Callable[..., Any]:
-        """Makes a process from parameters by keyword."""
-        return self.cls
-
 
 PROTOCOLS: dict[str, Protocol] = {
     protocol.name: protocol
@@ -101,7 +68,7 @@ PROTOCOLS: dict[str, Protocol] = {
 """The bundled protocols by their names in scenario files."""
 
 
-def resolve(protocol: str) -> Protocol:
+def resolve(protocol: object) -> Protocol:
     """The protocol of a scenario: a name of `PROTOCOLS` or ``package.module:Class``.
 
     FieldError for a name that is neither, a module that cannot be imported (from the current
@@ -122,240 +89,13 @@ def resolve(protocol: str) -> Protocol:
     return Protocol(protocol, protocol, found_doc)
 
 
-@cache
-def _import(path: str) -> type:
-    module_name, _, name = path.partition(":")
-    if "" not in sys.path and getcwd() not in sys.path:
-        sys.path.insert(0, getcwd())
-    try:
-        module = import_module(module_name)
-    except (Exception, SystemExit) as error:  # a user's module may fail in any way
-        told = f"{type(error).__name__}: {error}"
-        allowed = "package.module:Class that can be imported from the current folder"
-        raise FieldError(path, allowed, hint=told) from error
-    found = getattr(module, name, None)
-    if not isinstance(found, type):
-        raise FieldError(path, f"a class of {module_name}", hint=_class_hint(module, name))
-    try:
-        spec_of(found)
-    except TypeError as error:
-        raise FieldError(path, "a process", hint=str(error)) from None
-    return found
-
-
-def _class_hint(module: object, name: str) -> str:
-    classes = [key for key, value in vars(module).items() if isinstance(value, type)]
-    return did_you_mean(name, classes) or f"it has: {', '.join(classes[:9]) or 'no class'}"
-
-
 def roles(protocol: str) -> tuple[str, ...]:
     """What a node can be by its field ``role``, as faults name it; () if there is no such field."""
     cls = resolve(protocol).cls
     if "role" not in spec_of(cls).fields:
         return ()
-    hint = _hints(cls).get("role")
+    hint = hints_of(cls).get("role")
     for option in (hint, *get_args(hint)):
         if isinstance(option, type) and issubclass(option, Enum):
             return tuple(member.name.lower() for member in option)
     return ()
-
-
-@cache
-def _hints(cls: type) -> dict[str, Any]:
-    try:
-        return get_type_hints(cls)
-    except Exception as error:  # annotations are code: they may name what isn't there
-        told = f"{type(error).__name__}: {error}"
-        allowed = "a process whose annotations can be read"
-        raise FieldError(f"{cls.__module__}:{cls.__qualname__}", allowed, hint=told) from error
-
-
-# -- parameters -----------------------------------------------------------------------------------
-
-
-def parameter_names(protocol: Protocol) -> list[str]:
-    """The parameters that a scenario may give, as it writes them."""
-    return [written_name(name) for name in spec_of(protocol.cls).params if name not in AUTOMATIC]
-
-
-def parse_parameters(protocol: Protocol, raw: Mapping[str, Any]) -> dict[str, Any]:
-    """What to give to the class, by its own names, from what a scenario says.
-
-    FieldErrors with all mistakes, at paths relative to ``raw``.
-    """
-    if not isinstance(raw, Mapping):
-        known = ", ".join(parameter_names(protocol))
-        raise FieldError(raw, f"a mapping with the parameters {known}")
-    cls = protocol.cls
-    hook = _hook(cls, "scenario_parameters")
-    if hook is not None:
-        return _by_hook(hook, raw)
-    return _by_annotation(cls, raw, protocol.name)
-
-
-def _hook(cls: type, name: str) -> Callable[..., Any] | None:
-    """What the class or its module defines under ``name``."""
-    for base in cls.__mro__:
-        module = sys.modules.get(base.__module__)
-        found = getattr(base, name, None) or getattr(module, name, None)
-        if callable(found):
-            hook: Callable[..., Any] = found
-            return hook
-    return None
-
-
-def _by_hook(hook: Callable[..., Any], raw: Mapping[str, Any]) -> dict[str, Any]:
-    try:
-        return dict(hook(raw))
-    except FieldError:
-        raise
-    except Exception as error:  # a user's code may fail in any way
-        told = f"{type(error).__name__}: {error}"
-        raise FieldError(dict(raw), "what scenario_parameters accepts", hint=told) from error
-
-
-def _by_annotation(cls: type, raw: Mapping[str, Any], name: str) -> dict[str, Any]:
-    spec, hints = spec_of(cls), _hints(cls)
-    given: dict[str, Any] = {}
-    errors: list[FieldError] = []
-    for key, value in raw.items():
-        try:
-            field = _known_field(str(key), spec, name)
-            given[field] = _read(cls, field, str(key), hints.get(field, Any), value)
-        except FieldError as error:
-            errors.append(error)
-    errors += _missing(spec, given, raw)
-    if errors:
-        raise FieldErrors(errors)
-    return given
-
-
-def _known_field(key: str, spec: Spec, protocol: str) -> str:
-    field = field_name(key, spec.params)
-    if field is not None and field not in AUTOMATIC:
-        return field
-    known = [written_name(one) for one in spec.params if one not in AUTOMATIC]
-    error = unknown_name(key, known, f"the parameters of {protocol}", (key,))
-    if key in AUTOMATIC and key in spec.params:
-        error.hint = "the cluster gives it"
-    elif key in spec.params:
-        error.hint = f"write {written_name(key)}: with a duration"
-    elif key in spec.defaults:
-        error.hint = f"{key} is state, not a parameter"
-    raise FieldError(key, error.allowed, path=(key,), hint=error.hint)
-
-
-def _read(cls: type, field: str, key: str, annotation: Any, value: object) -> Any:
-    try:
-        special = _special(cls, field)
-        if special is not None:
-            return special(value)
-        parsed = parse_as(annotation, value, duration=field.endswith("_us"))
-        if field in _POSITIVE and parsed == 0:
-            raise FieldError(value, 'a duration above 0 such as "1s"')
-        return parsed
-    except FieldError as error:
-        raise error.under(key) from None
-
-
-def _special(cls: type, field: str) -> Parse | None:
-    """The reader of a parameter that annotations cannot describe: the detectors of heartbeats."""
-    if field != "detectors":
-        return None
-    from protocols.detectors.heartbeat import PushHeartbeat
-    from scenarios.detector_parameters import parse_detectors
-
-    return parse_detectors if issubclass(cls, PushHeartbeat) else None
-
-
-def _missing(spec: Spec, given: Mapping[str, Any], raw: Mapping[str, Any]) -> list[FieldError]:
-    needed = [n for n, default in spec.params.items() if default is _MISSING]
-    left = [written_name(n) for n in needed if n not in (*given, *AUTOMATIC)]
-    return [
-        FieldError(None, "a value, it has no default", path=(name,), hint="add this parameter")
-        for name in left
-        if name not in raw
-    ]
-
-
-# -- making processes -----------------------------------------------------------------------------
-
-
-def bind(
-    protocol: Protocol,
-    parameters: Mapping[str, Any],
-    nodes: tuple[NodeId, ...],
-    topology: Topology,
-) -> Callable[[NodeId], Any]:
-    """How to make the process of each node: parameters are read once, for 100,000 nodes too.
-
-    ``parameters`` as the scenario says them. FieldErrors with all that is wrong with them.
-    """
-    cls = protocol.cls
-    given = parse_parameters(protocol, parameters)
-    automatic = _automatic(spec_of(cls), nodes, topology)
-
-    def make(me: NodeId) -> Any:
-        return cls(**given, **{name: give(me) for name, give in automatic.items()})
-
-    _check(cls, make, nodes)
-    return make
-
-
-def make_process(
-    protocol: Protocol,
-    me: NodeId,
-    nodes: tuple[NodeId, ...],
-    topology: Topology,
-    parameters: Mapping[str, Any],
-) -> Any:
-    """The process of one node; `bind` is quicker for many."""
-    return bind(protocol, parameters, nodes, topology)(me)
-
-
-def _automatic(
-    spec: Spec, nodes: tuple[NodeId, ...], topology: Topology
-) -> dict[str, Callable[[NodeId], Any]]:
-    """Who gets what: see `AUTOMATIC`. Routed topologies let everybody reach everybody."""
-    partial_links = isinstance(topology, GraphTopology)
-    routed = partial_links and getattr(topology, "mode", "") == "hops"
-
-    def others(me: NodeId) -> tuple[NodeId, ...]:
-        at = nodes.index(me) if len(nodes) < 64 else places[me]
-        return nodes[:at] + nodes[at + 1 :]
-
-    places = {node: at for at, node in enumerate(nodes)}
-    near = topology.neighbours if partial_links else others
-    gives: dict[str, Callable[[NodeId], Any]] = {
-        "me": lambda me: me,
-        "peers": others if routed else near,
-        "members": lambda me: nodes,
-        "nodes": lambda me: nodes,
-        "neighbours": near,
-    }
-    if not partial_links and spec.params.get("neighbours", _MISSING) is not _MISSING:
-        del gives["neighbours"]  # everybody is: its default says so, at no cost for many nodes
-    return {name: give for name, give in gives.items() if name in spec.params}
-
-
-def _check(cls: type, make: Callable[[NodeId], Any], nodes: tuple[NodeId, ...]) -> None:
-    """Refuse what the class itself refuses, before anything runs."""
-    try:
-        process = make(nodes[0])
-        check = _hook(cls, "check_parameters")
-        if check is not None:
-            check(process)
-    except FieldError:
-        raise
-    except Exception as error:  # a user's code may fail in any way
-        raise _refused(error, spec_of(cls)) from error
-
-
-def _refused(error: Exception, spec: Spec) -> FieldError:
-    """The class's own words, at the parameter that they name."""
-    told = str(error)
-    named = [name for name in spec.params if told.startswith((f"{name}=", f"{name} "))]
-    path = (written_name(named[0]),) if named else ()
-    given = told.partition(":")[0] if named else f"{type(error).__name__}"
-    allowed = told.partition(": ")[2] if named else told
-    return FieldError(given, allowed or told, path=path)

@@ -80,7 +80,7 @@ def _parse_pause(value: object) -> int:
 
 
 def _parse_node(value: object, nodes: Mapping[str, None] | None) -> NodeId | None:
-    if value == {"random": 1} and not isinstance(value["random"], bool):  # type: ignore[index]
+    if value == {"random": 1} and not isinstance(value["random"], bool):
         return None
     if not isinstance(value, str):
         raise FieldError(value, "a node such as n1, or {random: 1}")

@@ -239,7 +239,7 @@ class _Builder:
             return
         inside = self.open[-1]
         if not inside.duplicate:
-            inside.values[path[-1]] = value  # type: ignore[call-overload, index]
+            inside.values[path[-1]] = value  # type: ignore[index]
 
     def count_one(self, place: Place) -> None:
         self.count += 1
@@ -250,7 +250,8 @@ class _Builder:
 # -- scalars: the core schema of YAML 1.2, §10.3 --------------------------------------------------
 
 _NULLS = ("", "~", "null", "Null", "NULL")
-_BOOLS = {word: word.lower() == "true" for word in "true True TRUE false False FALSE".split()}
+_BOOL_WORDS = ("true", "True", "TRUE", "false", "False", "FALSE")
+_BOOLS = {word: word.lower() == "true" for word in _BOOL_WORDS}
 _INT = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")

@@ -61,7 +61,7 @@ class Disk:
         self.unsynced.append(changes)
 
     def sync(self, writes: int) -> None:
-        """The sync of the oldest ``writes`` writes has ended; they are safe if the disk is honest."""
+        """The sync of the oldest ``writes`` writes has ended; safe if the disk is honest."""
         self.syncs += 1
         done, self.unsynced = self.unsynced[:writes], self.unsynced[writes:]
         if self.lying:

@@ -56,7 +56,7 @@ class Engine(Environment):
     # -- the direct path ------------------------------------------------------------------
 
     def call_later(self, delay_us: int, fn: Callable[[A], object], arg: A) -> None:
-        """Call ``fn(arg)`` in ``delay_us`` whole µs. ValueError if negative, TypeError if no int."""
+        """Call ``fn(arg)`` in ``delay_us`` µs: an int (else TypeError) ≥ 0 (else ValueError)."""
         if type(delay_us) is not int or delay_us < 0:
             raise _bad_time("delay", delay_us, 0)
         self._key = key = self._key + 1
@@ -125,7 +125,7 @@ class Engine(Environment):
         if until is not None:
             if not isinstance(until, Event):
                 until = self._stop_at(until)
-            elif until.callbacks is None:
+            elif getattr(until, "callbacks", None) is None:  # it has been processed already
                 return until.value
             until.callbacks.append(StopSimulation.callback)
         try:

@@ -140,7 +140,8 @@ class Link(Fault):
     Probabilities are per message, in [0, 1]. ``delay_us`` and a uniform draw from 0 to
     ``jitter_us`` are added to every message; ``reorder`` is the share of messages delayed by up
     to ``reorder_us`` more, so that later ones overtake them. A duplicate comes up to
-    ``reorder_us`` behind. ``corrupt_mode``: detected and dropped, or delivered with one field changed.
+    ``reorder_us`` behind. ``corrupt_mode``: detected and dropped, or delivered with one field
+    changed.
     """
 
     src: Targets

@@ -71,7 +71,8 @@ class Careful:
         if recorder is not None:
             number = recorder.reserve()
             what = described(event, cause, index)
-            recorder.pending[-1] = line(node, number, what, text, [effect_text(e) for e in effects])
+            shown = [effect_text(effect) for effect in effects]
+            recorder.pending[-1] = line(node, number, what, text, shown)
             if len(recorder.pending) > BLOCK:
                 recorder.flush()
         node.step_cause = number
@@ -81,7 +82,9 @@ class Careful:
         else:
             self._leave_later(changes, effects, number)
 
-    def _leave_later(self, changes: Sequence[Change], effects: Sequence[Effect], number: int) -> None:
+    def _leave_later(
+        self, changes: Sequence[Change], effects: Sequence[Effect], number: int
+    ) -> None:
         """With a disk that takes time or fails, or a crash that falls inside this step."""
         self._act_now(effects)
         written = {n: now for n, was, now in changes if n in self.durable and changed(was, now)}

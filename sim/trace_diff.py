@@ -166,7 +166,8 @@ def format_divergence(
     lines.append(f"the first different event is #{d.at}: {d.reason}")
     if d.a and d.b and all(d.a[name] == d.b[name] for name in ("kind", "node", "cause")):
         lines.extend(_listed("its fields:", d.fields))
-    lines.extend(["both before:", *(f"  {format_event(event, width)}" for event in d.before)])
+    if d.before:
+        lines.extend(["both before:", *(f"  {format_event(event, width)}" for event in d.before)])
     for name, chain in (("a", d.chain_a), ("b", d.chain_b)):
         told = format_chain(chain, width) if chain else "has ended"
         lines.extend([f"in {name}:", *(f"  {line}" for line in told.splitlines())])

@@ -111,8 +111,9 @@ class Traced(SimContext):
         dispatch(process, event, self)
         check_declared(process)
         self._values, change = self._watch(process, self._values)
-        text = line(node, number, described(event, cause, index), deltas(process, change), self._effects)
-        recorder.pending[slot] = text
+        what = described(event, cause, index)
+        text = deltas(process, change)
+        recorder.pending[slot] = line(node, number, what, text, self._effects)
         if slot >= BLOCK:
             recorder.flush()
 

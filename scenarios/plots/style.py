@@ -162,19 +162,19 @@ def _bar(axes: Axes, row: int, span: Span, lane: Lane) -> None:
 
 
 def _write(axes: Axes, row: int, lane: Lane, end_us: int) -> None:
-    """Write beside where the lane's bars begin, towards the side with more room."""
-    starts = [start for start, _ in lane.bars] + list(lane.marks)
-    first, last = min(starts), max([end for _, end in lane.bars] + list(lane.marks))
-    left = first < end_us - last or first < end_us * 0.45
-    at = first if left else last
-    pad = 0 if lane.bars else (7 if left else -7)
+    """Write right or left of the lane's bars, where there is room; over them if there is none."""
+    places = [*lane.marks, *(at for span in lane.bars for at in span)]
+    first, last = min(places), max(places)
+    wide = first < 0.4 * end_us and last > 0.6 * end_us
+    after = wide or last + first < end_us
+    gap = 3 if lane.bars else 7
     axes.annotate(
-        _cut(lane.text, 80),
-        (seconds(at), row),
-        xytext=(pad + (3 if left else -3), 0),
+        _cut(lane.text, 75),
+        (seconds(first if wide or not after else last), row),
+        xytext=(gap if after else -gap, 0),
         textcoords="offset points",
         va="center",
-        ha="left" if left else "right",
+        ha="left" if after else "right",
         fontsize=7,
     )
 

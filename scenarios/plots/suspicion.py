@@ -43,7 +43,8 @@ def suspicion_figure(run: RunView, pairs: Sequence[Pair] = ()) -> Figure:
     sampled, doubted = levels(run), suspected(run)
     chosen = list(pairs) or choose_pairs(run, sampled)
     _check(chosen, [*sampled, *doubted])
-    detectors = list(dict.fromkeys(key[0] for key in (*sampled, *doubted) if key[1:] in chosen))
+    there = dict.fromkeys(key[0] for key in (*sampled, *doubted) if key[1:] in chosen)
+    detectors = sorted(there, key=[*run.thresholds, *there].index)
     panels = [d for d in detectors if any((d, *pair) in sampled for pair in chosen)][:MOST_PANELS]
     lanes = [*_suspect_lanes(doubted, detectors, chosen, run), *fault_lanes(run)]
     figure, axes = new_figure([1.45] * len(panels) + [lanes_height(len(lanes))])
@@ -56,8 +57,8 @@ def suspicion_figure(run: RunView, pairs: Sequence[Pair] = ()) -> Figure:
     axes[-1].set_xlabel("time, s")
     if panels:
         _legend(figure, axes[0], chosen)
-    more = "" if panels else "levels were not sampled: set the parameter sample_every"
-    caption(figure, run, more)
+    cut = "levels above twice the threshold are cut off"
+    caption(figure, run, cut if panels else "levels were not sampled: set sample_every")
     return figure
 
 
@@ -88,20 +89,19 @@ def _draw_levels(
     top = min(2 * threshold, max(1.25 * threshold, 1.05 * highest))
     axes.set_ylim(0, top)
     axes.axhline(threshold, color=BLACK, linewidth=0.9, linestyle=(0, (2, 2)))
-    _note_threshold(axes, threshold, cut=highest > top)
+    _note_threshold(axes, threshold)
     axes.set_ylabel(detector)
 
 
-def _note_threshold(axes: Axes, threshold: float, *, cut: bool) -> None:
-    text = f"threshold {threshold:g}" + (" (higher levels are cut off)" if cut else "")
+def _note_threshold(axes: Axes, threshold: float) -> None:
     axes.annotate(
-        text,
-        (0.0, threshold),
+        f"threshold\n{threshold:g}",
+        (1.0, threshold),
         xycoords=axes.get_yaxis_transform(),
-        xytext=(4, 2),
+        xytext=(4, 0),
         textcoords="offset points",
         fontsize=7,
-        va="bottom",
+        va="center",
     )
 
 

@@ -33,18 +33,20 @@ UP = "#A6CEE3"
 def timeline_figure(run: RunView) -> Figure:
     """A lane a node (up, down, paused), the faults, and the number of suspicions per detector."""
     nodes = _worth_showing(run)
-    detectors = list(dict.fromkeys(key[0] for key in suspected(run)))
+    there = dict.fromkeys(key[0] for key in suspected(run))
+    detectors = sorted(there, key=[*run.thresholds, *there].index)
     faults = fault_lanes(run)
     heights = [lanes_height(len(nodes))]
     heights += [lanes_height(len(faults))] if faults else []
-    heights += [1.6] if detectors else []
+    panels = [False, True] if any(map(run.downs, run.nodes)) else [False]
+    heights += [1.3] * len(panels) if detectors else []
     figure, axes = new_figure(heights)
     _draw_nodes(axes[0], run, nodes)
     shade(axes[0], run, letters=True)
     if faults:
         draw_lanes(axes[1], faults, run.end_us)
-    if detectors:
-        _draw_counts(axes[-1], run, detectors)
+    for axis, of_dead in zip(axes[1 + bool(faults) :], panels, strict=False):
+        _draw_counts(axis, run, detectors, of_dead=of_dead)
     axes[-1].set_xlim(0, seconds(run.end_us))
     axes[-1].set_xlabel("time, s")
     left_out = len(run.nodes) - len(nodes)
@@ -108,27 +110,24 @@ def _without(span: Span, holes: list[Span]) -> list[Span]:
     return [part for part in parts if part[0] < part[1]]
 
 
-def _draw_counts(axes: Axes, run: RunView, detectors: list[str]) -> None:
-    """Steps: suspicions of nodes that are up (mistakes, thick) and of nodes that are down."""
+def _draw_counts(axes: Axes, run: RunView, detectors: list[str], *, of_dead: bool) -> None:
+    """Steps: how many pairs each detector suspects, of targets that are down or that are up."""
     shade(axes, run, letters=False)
     highest = 0
     for number, detector in enumerate(detectors):
-        for of_dead in (False, True):
-            curve = counts(run, detector, of_dead=of_dead)
-            highest = max([highest, *(count for _, count in curve)])
-            if of_dead and not any(count for _, count in curve):
-                continue
-            curve.append((run.end_us, curve[-1][1]))
-            axes.plot(
-                [seconds(t) for t, _ in curve],
-                [count for _, count in curve],
-                drawstyle="steps-post",
-                color=COLOURS[number % len(COLOURS)],
-                linestyle=DASHES[2] if of_dead else DASHES[0],
-                linewidth=1.0 if of_dead else 1.8,
-                label=f"{detector}, of nodes that are {'down' if of_dead else 'up: mistakes'}",
-            )
+        curve = counts(run, detector, of_dead=of_dead)
+        highest = max([highest, *(count for _, count in curve)])
+        curve.append((run.end_us, curve[-1][1]))
+        axes.plot(
+            [seconds(t) for t, _ in curve],
+            [count for _, count in curve],
+            drawstyle="steps-post",
+            color=COLOURS[number % len(COLOURS)],
+            linestyle=DASHES[number % len(DASHES)],
+            label=detector,
+        )
     axes.set_ylim(0, max(1.0, 1.1 * highest))
-    axes.set_ylabel("pairs suspected")
+    axes.set_ylabel("pairs")
+    axes.set_title(f"targets that are {'down' if of_dead else 'up (mistakes)'}: suspected", loc="left")
     axes.yaxis.get_major_locator().set_params(integer=True)
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.32), ncols=2)
+    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4, borderaxespad=0.2)

@@ -32,8 +32,7 @@ class Observed(NamedTuple):
     fields: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class FaultSpan:
+class FaultSpan(NamedTuple):
     """A fault of the plan in force from ``start_us``; ``end_us`` None: at once, or for good."""
 
     start_us: int
@@ -110,6 +109,10 @@ def _from_file(path: Path) -> RunView:
     return _from_trace(read_trace(path))
 
 
+def _sorted(faults: Iterable[FaultSpan]) -> tuple[FaultSpan, ...]:
+    return tuple(sorted(faults, key=lambda fault: (fault.start_us, fault.text)))
+
+
 # -- from memory ------------------------------------------------------------------------------
 
 
@@ -126,7 +129,7 @@ def _from_result(run: RunResult) -> RunView:
         end_us=run.end_us,
         observations=tuple(_observed(t, node, seen) for t, node, seen, _ in run.observations),
         lifecycle=tuple(run.cluster.lifecycle),
-        faults=tuple(FaultSpan(f.at_us, f.until_us, describe(f)) for f in plan),
+        faults=_sorted(FaultSpan(f.at_us, f.until_us, describe(f)) for f in plan),
         thresholds=_thresholds(
             getattr(node.process, "detectors", ()) for node in run.cluster.nodes.values()
         ),
@@ -185,7 +188,7 @@ def _from_trace(trace: Trace) -> RunView:
         lifecycle=tuple(
             (e["t"], e["node"], e["kind"]) for e in trace.events if e["kind"] in _LIFECYCLE
         ),
-        faults=tuple(_fault_spans(trace.events)),
+        faults=_sorted(_fault_spans(trace.events)),
         thresholds=_header_thresholds(header.get("parameters") or {}),
     )
 
@@ -209,7 +212,7 @@ def _fault_spans(events: Sequence[Event]) -> list[FaultSpan]:
             found[event["fault"]] = FaultSpan(event["t"], None, event["text"])
         elif event["kind"] == "heal" and event["fault"] in found:
             begun = found[event["fault"]]
-            found[event["fault"]] = FaultSpan(begun.start_us, event["t"], begun.text)
+            found[event["fault"]] = begun._replace(end_us=event["t"])
     return list(found.values())
 
 

@@ -69,7 +69,7 @@ FAULTS = st.one_of(
             until_us=st.just(b),
             targets=NODE,
             ppm=st.integers(-50_000, 50_000),
-        )  # fmt: skip
+        )
     ),
 )
 

@@ -14,6 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sim.trace_read as trace_read_module
+from sim import faults
+from sim.inject import Injector
+from sim.latency import Uniform
+from sim.trace import Recorder
+from sim.trace_check import STEPS
 from sim.trace_read import (
     KINDS,
     MAX_DEPTH,
@@ -23,6 +28,7 @@ from sim.trace_read import (
     read_trace,
 )
 from tests.sim.synthetic_traces import Model, Settings, make_lines, settings, to_lines
+from tests.sim.talkers import Say, mesh, talkers
 
 EVERYTHING = Settings(
     nodes=3,
@@ -105,6 +111,24 @@ def test_an_unknown_id_names_the_ids_there_are() -> None:
     for number in (-1, 10, "3", True, 10**30):
         with pytest.raises(ValueError, match="ids are 0 to 9"):
             trace.event(number)  # type: ignore[arg-type]
+
+
+def test_what_the_recorder_of_the_simulator_writes_can_be_read(tmp_path: Path) -> None:
+    cluster = talkers(mesh(3, Uniform(1_000, 9_000), loss=0.2, duplicate=0.2, corrupt=0.2))
+    header = Model(Settings()).header()
+    recorder = Recorder({name: header[name] for name in header if name != "splitbrain_trace"})
+    cluster.record(recorder)
+    crash = faults.Crash(at_us=150_000, until_us=350_000, targets=(faults.Target("node", "n2"),))
+    Injector(cluster, [crash])
+    cluster.start()
+    cluster.invoke("n1", Say("hello"))
+    cluster.run_until(500_000)
+    recorder.write(tmp_path / "run.jsonl.gz", cluster.now)
+    trace = read_trace(tmp_path / "run.jsonl.gz")
+    assert trace.events == recorder.events()
+    assert (trace.digest, trace.end_us) == (recorder.digest, 500_000)
+    told = {event["kind"] for event in trace.events}
+    assert {*STEPS, "drop", "duplicate", "fault", "crash", "heal", "recover"} <= told
 
 
 # -- wrong files ------------------------------------------------------------------------------

@@ -1,6 +1,8 @@
 """The heartbeat process: one test per sentence of what it promises, on whole effect lists."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from protocols.detectors.chen import NfdS
 from protocols.detectors.heartbeat import (
@@ -320,3 +322,38 @@ def test_levels_are_sampled_for_plots() -> None:
 
 def test_no_samples_unless_asked_for() -> None:
     assert all(e.timer != SampleDue() for e in step(monitor(), Start()) if isinstance(e, SetTimer))
+
+
+# --- for every course of events --------------------------------------------------------------
+
+events = st.lists(
+    st.one_of(
+        st.tuples(st.just("hear"), st.integers(1, 3), st.integers(1, 30)),
+        st.tuples(st.just("advance"), st.integers(0, 20 * SECOND), st.none()),
+        st.tuples(st.just("pause"), st.integers(0, 20 * SECOND), st.none()),
+    ),
+    max_size=30,
+)
+
+
+@given(events, st.sampled_from([None, 2 * SECOND]))
+def test_outputs_alternate_and_whoever_is_trusted_is_waited_for(
+    course: list[tuple[str, int, int | None]], guard: int | None
+) -> None:
+    detectors = (*FIXED, ("phi", akka()), ("nfd", NfdS(SECOND, SECOND)), ("chitchat", chitchat()))
+    node = Alone(monitor(peers=("n2",), detectors=detectors, max_local_pause_us=guard))
+    for what, number, sequence in course:
+        if sequence is not None:
+            node.hear("n2", Heartbeat(number, sequence))
+        elif what == "advance":
+            node.advance(node.now_us + number)
+        else:
+            node.pause(node.now_us + number)
+        for name, _ in detectors:
+            waits = Expire(name, "n2") in node.timers
+            assert waits is ((name, "n2") not in node.process.suspected)
+    for name, _ in detectors:
+        outputs = [type(o) for _, o in node.observed if o.detector == name]
+        assert outputs == [Suspect, Trust] * (len(outputs) // 2) + [Suspect] * (len(outputs) % 2)
+    node.advance(node.now_us + 100 * SECOND)
+    assert {name for name, _ in node.process.suspected} == {name for name, _ in detectors}

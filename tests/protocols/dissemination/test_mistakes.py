@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from random import Random
 from statistics import mean, stdev
 from typing import Any
@@ -46,10 +47,15 @@ def traffic(driver: Driver) -> float:
     return sum(updates_in(message) for _, _, message in driver.sends) / SITES
 
 
+@cache
+def model_traffic() -> list[float]:
+    rng = Random(1)
+    return [push_rumor(SITES, rng, Interest(K)).traffic for _ in range(400)]
+
+
 def differs_from_the_model(kind: type[RumorMongering]) -> bool:
     """Whether the traffic of some runs is more than 4 standard errors off the model's."""
-    rng = Random(1)
-    model = [push_rumor(SITES, rng, Interest(K)).traffic for _ in range(400)]
+    model = model_traffic()
     ours = [traffic(spread(kind, seed)) for seed in range(RUNS)]
     error = stdev(model) * (1 / RUNS + 1 / len(model)) ** 0.5
     return bool(abs(mean(ours) - mean(model)) > 4 * error)

@@ -1,0 +1,1 @@
+"""Published numbers beside ours: each module reproduces the figures of some papers."""
