@@ -107,14 +107,21 @@ def check_delay(after: Delay) -> None:
     )
 
 
-def check_message(value: object) -> None:
-    """Raise ProtocolError unless ``value`` is a hashable instance of a value class."""
+_SENDABLE: dict[type, bool] = {}
+
+
+def checked(value: T) -> T:
+    """The message itself; ProtocolError unless it is a hashable instance of a value class."""
     try:
         hash(value)
     except TypeError as error:
         raise ProtocolError(f"{value!r} cannot be sent: {error} inside it; use tuples") from None
-    if not canonical.is_value_class(type(value)):
-        raise ProtocolError(f"{value!r} cannot be sent: declare its class with @message")
+    cls = type(value)
+    if cls not in _SENDABLE:
+        if not canonical.is_value_class(cls):
+            raise ProtocolError(f"{value!r} cannot be sent: declare its class with @message")
+        _SENDABLE[cls] = True
+    return value
 
 
 class Recording(Context):
@@ -137,7 +144,7 @@ class Recording(Context):
         self._nodes = nodes
 
     def send(self, dst: NodeId, message: object, /) -> None:
-        check_message(message)
+        checked(message)
         if self._nodes is not None and dst not in self._nodes:
             known = ", ".join(sorted(self._nodes)[:8])
             raise ProtocolError(f"message to unknown node {dst!r}; the nodes are {known}")

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from protocols.detectors.catalogue import KINDS, estimator
+from protocols.detectors.catalogue import _REQUIRED, KINDS, estimator
 from protocols.detectors.estimator import Estimator
 from scenarios.annotations import field_name, written_name
 from sim.fields import FieldError, FieldErrors, unknown_name
@@ -57,6 +57,11 @@ def _parse_one(name: str, options: object) -> Estimator:
                 given.update([_parameter(kind, key, value, takes)])
         except FieldError as error:
             errors.append(error)
+    needed = [name for name, default in takes.items() if default is _REQUIRED]
+    for key in map(written_name, needed):
+        if key not in options:
+            allowed = f"a value, {kind} has no default"
+            errors.append(FieldError(None, allowed, path=(key,), hint="add this parameter"))
     if errors:
         raise FieldErrors(errors)
     return _made(kind, given, options)

@@ -10,7 +10,7 @@ imported, so that loading a stranger's scenario runs a stranger's code only if i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -173,9 +173,10 @@ def _problems(errors: Sequence[FieldError], file: str, lines: Positions | None) 
     return _in_order(_problem(e, file, lines.of(e.path, key=_is_key(e))) for e in errors)
 
 
-def _in_order(problems: Any) -> list[Problem]:
+def _in_order(problems: Iterable[Problem]) -> list[Problem]:
     """Each problem once, in the order of the file."""
-    return sorted(dict.fromkeys(problems), key=lambda p: (p.line, p.column))
+    once = {str(problem): problem for problem in problems}
+    return sorted(once.values(), key=lambda problem: (problem.line, problem.column))
 
 
 def _is_key(error: FieldError) -> bool:

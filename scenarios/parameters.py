@@ -8,6 +8,7 @@ its module) may define ``scenario_parameters(raw) -> mapping`` to read its param
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -187,7 +188,8 @@ def bind(
     def make(me: NodeId) -> Any:
         return cls(**given, **{name: give(me) for name, give in automatic.items()})
 
-    _check(cls, make, nodes)
+    _check_nodes(cls, given, nodes)
+    _check(cls, make, nodes, parameters)
     return make
 
 
@@ -227,7 +229,32 @@ def _automatic(
     return {name: give for name, give in gives.items() if name in spec.params}
 
 
-def _check(cls: type, make: Callable[[NodeId], Any], nodes: tuple[NodeId, ...]) -> None:
+def _check_nodes(cls: type, given: Mapping[str, Any], nodes: tuple[NodeId, ...]) -> None:
+    """Refuse, in parameters annotated with NodeId, what is no node of the scenario."""
+    known = dict.fromkeys(nodes)
+    errors: list[FieldError] = []
+    for base in cls.__mro__:
+        for name, annotation in inspect.get_annotations(base).items():
+            if name in given and "NodeId" in str(annotation):
+                key, value = written_name(name), given[name]
+                named = [((key,), value)] if isinstance(value, str) else _numbered(key, value)
+                errors += [
+                    unknown_name(one, nodes, "the nodes", path)
+                    for path, one in named
+                    if isinstance(one, str) and one not in known
+                ]
+    if errors:
+        raise FieldErrors(errors)
+
+
+def _numbered(key: str, values: Any) -> list[tuple[tuple[str | int, ...], Any]]:
+    listed = values if isinstance(values, tuple) else ()
+    return [((key, at), one) for at, one in enumerate(listed)]
+
+
+def _check(
+    cls: type, make: Callable[[NodeId], Any], nodes: tuple[NodeId, ...], raw: object
+) -> None:
     """Refuse what the class itself refuses, before anything runs."""
     try:
         process = make(nodes[0])
@@ -237,14 +264,14 @@ def _check(cls: type, make: Callable[[NodeId], Any], nodes: tuple[NodeId, ...]) 
     except FieldError:
         raise
     except Exception as error:  # a user's code may fail in any way
-        raise _refused(error, spec_of(cls)) from error
+        raise _refused(error, spec_of(cls), raw) from error
 
 
-def _refused(error: Exception, spec: Spec) -> FieldError:
+def _refused(error: Exception, spec: Spec, raw: object) -> FieldError:
     """The class's own words, at the parameter that they name."""
     told = str(error)
     named = [name for name in spec.params if told.startswith((f"{name}=", f"{name} "))]
-    path = (written_name(named[0]),) if named else ()
-    given = told.partition(":")[0] if named else f"{type(error).__name__}"
-    allowed = told.partition(": ")[2] if named else told
-    return FieldError(given, allowed or told, path=path)
+    if not named or not isinstance(raw, Mapping):
+        return FieldError(raw, f"what the protocol accepts ({type(error).__name__}: {told})")
+    key = written_name(named[0])
+    return FieldError(raw.get(key), told.partition(": ")[2] or told, path=(key,))

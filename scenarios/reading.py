@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from random import Random
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from protocols.values import NodeId
 from scenarios import registry
@@ -31,7 +31,7 @@ from sim.links import LinkSpec, parse_link
 from sim.nemesis import NemesisSpec, draw_plan, parse_nemesis
 from sim.plan import Plan, parse_plan
 from sim.topology import DEFAULT_LINK, DOMAINS, Topology, parse_topology
-from sim.units import parse_duration
+from sim.units import format_duration, parse_duration
 
 __all__ = ["KEYS", "domains", "read_scenario"]
 
@@ -41,6 +41,7 @@ KEYS = (
     *("seeds", "random_ties"),
 )
 """The keys of a scenario file."""
+T = TypeVar("T")
 _PPM = partial(parse_whole, least=-999_999, most=999_999_999)
 
 
@@ -123,7 +124,7 @@ def _read_topology(fields: Fields, setting: _Setting) -> Topology | None:
     parse = partial(parse_topology, nodes=setting.nodes, link=base)
     if "topology" not in fields.value:
         return parse(None)
-    return fields.attempt("topology", parse)
+    return _attempt(fields, "topology", parse)
 
 
 def domains(topology: Topology) -> dict[str, dict[str, tuple[NodeId, ...]]]:
@@ -158,7 +159,7 @@ def _read_parameters(fields: Fields, setting: _Setting) -> dict[str, Any]:
 def _read_clocks(fields: Fields, setting: _Setting) -> dict[NodeId, tuple[int, int]]:
     if "clocks" not in fields.value:
         return {}
-    return fields.attempt("clocks", partial(_parse_clocks, nodes=setting.nodes))
+    return _attempt(fields, "clocks", partial(_parse_clocks, nodes=setting.nodes)) or {}
 
 
 def _parse_clocks(value: object, nodes: tuple[NodeId, ...] | None) -> dict[NodeId, tuple[int, int]]:
@@ -192,7 +193,7 @@ def _read_workload(fields: Fields, setting: _Setting) -> tuple[WorkItem, ...]:
         return ()
     cls = None if setting.protocol is None else setting.protocol.cls
     parse = partial(parse_workload, cls=cls, nodes=setting.nodes, duration_us=setting.duration_us)
-    return cast("tuple[WorkItem, ...] | None", fields.attempt("workload", parse)) or ()
+    return _attempt(fields, "workload", parse) or ()
 
 
 def _roles(setting: _Setting) -> tuple[str, ...] | None:
@@ -218,20 +219,20 @@ def _read_faults(fields: Fields, setting: _Setting) -> Plan:
         duration_us=setting.duration_us,
     )
     found = len(fields.errors)
-    plan = fields.attempt("faults", parse)
+    plan = _attempt(fields, "faults", parse)
     if setting.topology is None:  # what racks there are is not known then
         rest = [e for error in fields.errors[found:] for e in error.errors]
         fields.errors[found:] = [e for e in rest if not any(k in e.path for k in DOMAINS)]
-    return Plan() if len(fields.errors) > found else plan
+    return plan or Plan()
 
 
 def _read_nemesis(fields: Fields, setting: _Setting) -> NemesisSpec | None:
     if fields.value.get("nemesis") is None:
         return None
-    spec = fields.attempt("nemesis", partial(parse_nemesis, duration_us=setting.duration_us))
+    spec = _attempt(fields, "nemesis", partial(parse_nemesis, duration_us=setting.duration_us))
     if spec is None or setting.nodes is None or setting.topology is None:
         return spec
-    fields.attempt("nemesis", lambda _: _check_nemesis(spec, setting))
+    _attempt(fields, "nemesis", lambda _: _check_nemesis(spec, setting))
     return spec
 
 
@@ -254,5 +255,10 @@ def _check_nemesis(spec: NemesisSpec, setting: _Setting) -> None:
     )
     if setting.duration_us is not None and spec.end_us > setting.duration_us:
         key = "stop" if spec.heal_at_us is None else "heal_at"
-        allowed = "at most the duration of the run"
-        raise FieldError(f"{spec.end_us}us", allowed, path=(key,))
+        allowed = f"at most the duration of the run, {format_duration(setting.duration_us)}"
+        raise FieldError(format_duration(spec.end_us), allowed, path=(key,))
+
+
+def _attempt(fields: Fields, key: str, parse: Callable[[object], T]) -> T | None:
+    """The parsed value of ``key``; None where it is wrong, which ``fields`` notes."""
+    return fields.attempt(key, parse)

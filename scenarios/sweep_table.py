@@ -10,7 +10,7 @@ from typing import Any
 from scenarios.sweep import Row, Sweep, SweepError
 from sim.check.stats import Interval, mean, student_interval
 
-__all__ = ["Cell", "Point", "choose_metrics", "figures", "points", "table", "to_json"]
+__all__ = ["Cell", "Point", "choose_metrics", "figures", "points", "table", "to_json", "unit_of"]
 
 VERDICTS = ("ok", "violated", "unknown", "error")
 _USUAL = ("t_d", "mistake_rate_per_s", "p_a", "residue", "traffic", "t_last")
@@ -107,6 +107,14 @@ def _cell_json(cell: Cell) -> dict[str, Any]:
     return {"n": cell.n, "mean": cell.mean, "interval": interval}
 
 
+def unit_of(metric: str) -> tuple[float, str]:
+    """By what to multiply a metric to show it, and the unit: times are µs, and shown in seconds."""
+    *inside, last = metric.split(".")
+    timed = last.startswith("t_") or last.endswith("_us")
+    timed = timed or any(part.endswith("_us") or part == "coverage" for part in inside)
+    return (1e-6, "s") if timed else (1.0, "")
+
+
 # -- as text ----------------------------------------------------------------------------------
 
 
@@ -114,18 +122,21 @@ def table(found: Sequence[Point], metrics: Sequence[str]) -> str:
     """The summary as text: a block for each metric, a line for each setting."""
     lines: list[str] = []
     for path in metrics:
-        lines += [path, *_aligned([_line(point, path) for point in found]), ""]
+        unit = unit_of(path)[1]
+        lines.append(f"{path}, {unit}" if unit else path)
+        lines += [*_aligned([_line(point, path) for point in found]), ""]
     lines += ["verdicts", *_aligned([[_named(p.settings), _told(p.verdicts)] for p in found])]
     return "\n".join(lines)
 
 
 def _line(point: Point, path: str) -> list[str]:
-    cell = point.cells[path]
+    cell, scale = point.cells[path], unit_of(path)[0]
     if cell.mean is None:
         return [_named(point.settings), "never seen", "", "n=0"]
-    interval = cell.interval
-    shown = f"[{interval.low:.6g}, {interval.high:.6g}]" if interval else "no interval"
-    return [_named(point.settings), f"{cell.mean:.6g}", shown, f"n={cell.n}"]
+    shown = "no interval"
+    if cell.interval is not None:
+        shown = f"[{cell.interval.low * scale:.6g}, {cell.interval.high * scale:.6g}]"
+    return [_named(point.settings), f"{cell.mean * scale:.6g}", shown, f"n={cell.n}"]
 
 
 def _named(settings: Mapping[str, Any]) -> str:
@@ -139,6 +150,7 @@ def _told(verdicts: Mapping[str, int]) -> str:
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
-        "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        "  "
+        + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in rows
     ]

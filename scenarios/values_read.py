@@ -107,11 +107,16 @@ def parse_seeds(value: object) -> tuple[int, ...]:
         value = [value]
     if not isinstance(value, (list, tuple)) or not value:
         raise FieldError(value, 'seeds such as [1, 2, 3] or "1..20"')
-    seeds = each(value, parse_whole)
-    twice = next((at for at, seed in enumerate(seeds) if seed in seeds[:at]), None)
-    if twice is not None:
-        raise FieldError(seeds[twice], "each seed once", path=(twice,))
-    return tuple(seeds)
+    seen: dict[int, None] = {}
+
+    def parse(one: object) -> int:
+        seed = parse_whole(one)
+        if seed in seen:
+            raise FieldError(seed, "each seed once")
+        seen[seed] = None
+        return seed
+
+    return tuple(each(value, parse))
 
 
 def _parse_seed_range(value: str) -> tuple[int, ...]:

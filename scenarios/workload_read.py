@@ -151,14 +151,19 @@ def _missing(
 
 
 def _check_times(
-    fields: Fields, at_us: int | None, every_us: int, times: int, duration_us: int | None
+    fields: Fields,
+    at_us: int | None,
+    every_us: int | None,
+    times: int | None,
+    duration_us: int | None,
 ) -> None:
     for key, other in (("every", "times"), ("times", "every")):
         if key in fields.value and other not in fields.value:
             given = fields.value[key]
-            error = FieldError(given, f"{key} and {other} together", path=(key,))
+            together = f"{key} and {other} together"
+            error = FieldError(given, together, path=(key,), hint=f"add {other}")
             fields.errors.append(error)
-    if fields.errors or at_us is None or duration_us is None:
+    if at_us is None or every_us is None or times is None or duration_us is None:
         return
     last_us = at_us + (times - 1) * every_us
     if last_us > duration_us:

@@ -100,10 +100,7 @@ def _events(text: str) -> Iterator[Any]:
     try:
         yield from YAML(typ="safe", pure=True).parse(text)
     except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        place = (mark.line + 1, mark.column + 1) if mark is not None else (1, 1)
-        given = " ".join(str(error.problem or error.context).split())
-        raise _unreadable(given, "YAML 1.2", place, _advice(given)) from None
+        raise _syntax(error, text) from None
     except ReaderError as error:
         before = text[: error.position]
         place = (before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1)
@@ -113,6 +110,17 @@ def _events(text: str) -> Iterator[Any]:
     except Exception as error:  # the parser's own slips, such as an escape beyond Unicode
         given = f"{type(error).__name__}: {error}"
         raise _unreadable(given, "YAML 1.2", (1, 1)) from None
+
+
+def _syntax(error: MarkedYAMLError, text: str) -> UnreadableError:
+    """What the parser stumbled over: the rest of that line, and what it says about it."""
+    mark = error.problem_mark or error.context_mark
+    line, column = (mark.line, mark.column) if mark is not None else (0, 0)
+    lines = [*text.splitlines(), ""]
+    given = lines[line][column:].strip()[:40] if line < len(lines) else ""
+    told = " ".join(str(error.problem or error.context).split())
+    hint = "; ".join(filter(None, (told, _advice(told))))
+    return _unreadable(given or "the end", "YAML 1.2", (line + 1, column + 1), hint)
 
 
 def _advice(problem: str) -> str:

@@ -55,6 +55,7 @@ class Cluster:
         self.streams = Streams(seed)
         self.engine = Engine(tie_break=self.streams["tie-break"] if random_ties else None)
         self.nodes: dict[NodeId, Node] = {}
+        self.departed: dict[NodeId, None] = {}
         self.topology = topology
         self.recorder = recorder
         self.network = Network(self, topology)
@@ -68,6 +69,7 @@ class Cluster:
         """Add a node that hosts ``process``; it starts with :meth:`start` or :meth:`join`."""
         if node in self.nodes:
             raise ValueError(f"there is a node {node!r} already; ids are unique")
+        self.departed.pop(node, None)
         made = self.nodes[node] = Node(self, node, process)
         if self.recorder is not None:
             made.trace(self.recorder)
@@ -105,6 +107,7 @@ class Cluster:
         gone.crash()
         self.note_node(node, "leave")
         del self.nodes[node]
+        self.departed[node] = None
 
     # -- running --------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ from protocols.step import (
     Send,
     SetTimer,
     check_delay,
-    check_message,
+    checked,
 )
 from protocols.values import NodeId
 from sim.rules import Envelope
@@ -61,7 +61,7 @@ class SimContext(Context):
 class Direct(SimContext):
     """Effects happen as they are called: the path without a recorder, as cheap as can be."""
 
-    __slots__ = ("_call_later", "_network", "_nodes", "_random", "_rules", "_wires")
+    __slots__ = ("_call_later", "_last", "_network", "_nodes", "_random", "_rules", "_wires")
 
     def __init__(self, node: Node) -> None:
         super().__init__(node)
@@ -72,15 +72,15 @@ class Direct(SimContext):
         self._random: Callable[[], float] = cluster.network.rng.random
         self._call_later = cluster.engine.call_later
         self._wires = node.wires
+        self._last: object = None
 
     def send(self, dst: NodeId, message: object, /) -> None:
-        try:
-            hash(message)
-            target = self._nodes[dst]
-        except (TypeError, KeyError):
-            check_message(message)
-            self.node.refuse_destination(dst)
+        if message is not self._last:  # a broadcast sends one object many times
+            self._last = checked(message)
+        target = self._nodes.get(dst)
         network = self._network
+        if target is None:
+            return network.send_to_departed(self.node, dst, message)
         wire = self._wires.get(dst) or network.wire(self.node, dst)
         if wire is None or self._rules or not wire.plain:
             network.transmit(self.node, Envelope(self.node.id, dst, message))
@@ -116,10 +116,10 @@ class Listing(SimContext):
         self.effects: list[Effect] = []
 
     def send(self, dst: NodeId, message: object, /) -> None:
-        check_message(message)
-        if dst not in self.node.cluster.nodes:
-            self.node.refuse_destination(dst)
-        self.effects.append(Send(dst, message))
+        cluster = self.node.cluster
+        if dst not in cluster.nodes and dst not in cluster.departed:
+            cluster.network.send_to_departed(self.node, dst, message)
+        self.effects.append(Send(dst, checked(message)))
 
     def reply(self, operation: int, outcome: Outcome, /) -> None:
         self.effects.append(Reply(operation, outcome))

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from random import Random
 from typing import TYPE_CHECKING, TypeVar
 
+from protocols.api import ProtocolError
 from protocols.values import NodeId
 from sim.corruption import corrupted
 from sim.latency import Constant, Latency
@@ -138,6 +139,18 @@ class Network:
         over_others.path = self.topology.path(src, dst) or (src, dst)
         return over_others
 
+    def send_to_departed(
+        self, src: Node, dst: NodeId, message: object, cause: int = -1, index: int = 0
+    ) -> None:
+        """A message to a node that isn't there: lost if it has left, else a bug in the protocol."""
+        if dst in self.cluster.departed:
+            self.sent += 1
+            self.drop(Envelope(src.id, dst, message, cause, index), "destination has left")
+            return
+        known = list(self.cluster.nodes)
+        listed = ", ".join(known[:8]) + (", …" if len(known) > 8 else "")
+        raise ProtocolError(f"{src.id} sends to the unknown node {dst!r}; the nodes are {listed}")
+
     def drops(self) -> dict[str, int]:
         """Messages that never arrived, by reason."""
         found = dict(self.dropped)
@@ -149,6 +162,9 @@ class Network:
 
     def transmit(self, src: Node, envelope: Envelope) -> None:
         """Send one message: ask the rules, then the link; schedule, drop, duplicate or hold it."""
+        if envelope.dst not in self.cluster.nodes:
+            e = envelope
+            return self.send_to_departed(src, e.dst, e.message, e.cause, e.index)
         self.sent += 1
         wire = self.wire(src, envelope.dst)
         if wire is None:

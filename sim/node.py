@@ -13,7 +13,6 @@ from collections.abc import Callable
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from protocols.api import ProtocolError
 from protocols.spec import spec_of
 from protocols.step import (
     Event,
@@ -227,20 +226,6 @@ class Node:
         except Exception as error:
             raise self.blame(error, Receive(src, message)) from error
 
-    def due(self, sent: tuple[NodeId, object, int, int, str]) -> None:
-        """A recorded message comes off a plain wire: (src, message, cause, index, JSON)."""
-        src, message, cause, index, text = sent
-        traced = self.traced
-        if traced is None or not self.free or self.stepping or self.cluster.network.rules:
-            envelope = Envelope(src, self.id, message, cause, index, text)
-            self.cluster.network.due(envelope)
-            return
-        self.delivered += 1
-        try:
-            traced.receive(src, message, cause, index, text)
-        except Exception as error:
-            raise self.blame(error, Receive(src, message)) from error
-
     def receive(self, envelope: Envelope) -> None:
         """A message comes off any wire."""
         if not self.up:
@@ -325,12 +310,6 @@ class Node:
         c = self.cluster
         where = f"node {self.id}, t = {c.engine.now} µs, seed {c.streams.seed}, at {event!r}"
         return RunError(f"{type(error).__name__}: {error} ({where}; {type(self.process).__name__})")
-
-    def refuse_destination(self, dst: NodeId) -> None:
-        """Raise the error for a message to a node that doesn't exist."""
-        known = list(self.cluster.nodes)
-        shown = ", ".join(known[:8]) + (", …" if len(known) > 8 else "")
-        raise ProtocolError(f"{self.id} sends to the unknown node {dst!r}; the nodes are {shown}")
 
     # -- timers ---------------------------------------------------------------------------
 

@@ -25,7 +25,7 @@ from sim.context import Listing
 from sim.delta import changed
 from sim.rules import Envelope
 from sim.trace import BLOCK
-from sim.tracing import Change, deltas, described, effect_text, line, watcher
+from sim.tracing import Change, Watch, deltas, described, effect_text, line
 
 if TYPE_CHECKING:
     from sim.disk import Disk
@@ -42,7 +42,7 @@ class Careful:
     def __init__(self, node: Node) -> None:
         self.node = node
         self.ctx = Listing(node)
-        self.watch = watcher(node.process)
+        self.watch = Watch.of(node.process).changes
         self.durable = frozenset(durable_state(node.process))
         self.escape: tuple[int, Any] | None = None  # how many messages get out; whose fault
         self.written = 0  # writes begun so far
@@ -69,10 +69,10 @@ class Careful:
         recorder = node.cluster.recorder
         number = -1
         if recorder is not None:
-            number = recorder.reserve()
+            number = recorder.take_id()
             what = described(event, cause, index)
             shown = [effect_text(effect) for effect in effects]
-            recorder.pending[-1] = line(node, number, what, text, shown)
+            recorder.pending.append(line(node, number, what, text, shown))
             if len(recorder.pending) > BLOCK:
                 recorder.flush()
         node.step_cause = number

@@ -27,10 +27,10 @@ BLOCK = 512
 
 
 class Names(dict[str, str]):
-    """Texts → their JSON, made when first asked for."""
+    """Senders → the middle of a message's line, made when first asked for."""
 
     def __missing__(self, name: str) -> str:
-        text = self[name] = quoted(name)
+        text = self[name] = f',"src":{quoted(name)},"index":'
         return text
 
 
@@ -38,14 +38,14 @@ class Recorder:
     """Records the events of one run in memory; ``digest`` covers all of them.
 
     Lines are hashed in blocks. ``pending`` holds those of the block that isn't full yet; a step
-    reserves its line first, so that what happens during the step comes after it.
+    takes its id first, and its line goes before those of what happened during the step.
     """
 
     def __init__(self, header: Mapping[str, Any] | None = None, *, keep: bool = True) -> None:
         self.header: dict[str, Any] = {"splitbrain_trace": FORMAT, **(header or {})}
         self.next_id = 0
         self.pending: list[str] = [to_text(self.header) + "\n"]
-        self.names = Names()  # node ids as JSON text
+        self.names = Names()
         self._keep = keep
         self._blocks: list[bytes] = []
         self._hash = hashlib.blake2b(digest_size=16)
@@ -58,29 +58,28 @@ class Recorder:
         if self._keep:
             self._blocks.append(data)
 
-    def reserve(self) -> int:
-        """Take the next id and the next line, ``pending[-1]``, to be filled soon."""
+    def take_id(self) -> int:
+        """Take the next event id; its line goes where ``pending`` ends now."""
         number = self.next_id
         self.next_id = number + 1
-        self.pending.append("")
         return number
 
     def event(self, t: int, node: str | None, kind: str, cause: int, **more: Any) -> int:
         """Record an event; its id. ``cause`` < 0 means none."""
-        number = self.reserve()
+        number = self.take_id()
         because = cause if cause >= 0 else None
         line = {"id": number, "t": t, "node": node, "kind": kind, "cause": because, **more}
-        self.pending[-1] = to_text(line) + "\n"
+        self.pending.append(to_text(line) + "\n")
         return number
 
     def message_event(self, t: int, kind: str, envelope: Envelope, more: Mapping[str, Any]) -> int:
         """Record what became of a message on its way."""
         e = envelope
-        number = self.reserve()
+        number = self.take_id()
         because = e.cause if e.cause >= 0 else "null"
         text = e.shown or shown(e.message)
         extra = "".join(f',"{name}":{shown(value)}' for name, value in more.items())
-        self.pending[-1] = (
+        self.pending.append(
             f'{{"id":{number},"t":{t},"node":{quoted(e.dst)},"kind":"{kind}","cause":{because},'
             f'"src":{quoted(e.src)},"index":{e.index},"value":{text}{extra}}}\n'
         )

@@ -7,7 +7,7 @@ together); it is only quicker, because nothing has to wait between storing and s
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from protocols.api import Delay, ProtocolError
 from protocols.canonical import LEAVES, why_mutable
@@ -25,7 +25,7 @@ from protocols.step import (
     Send,
     SetTimer,
     check_declared,
-    check_message,
+    checked,
     dispatch,
     field_names,
     flat,
@@ -43,21 +43,35 @@ if TYPE_CHECKING:
     from sim.trace import Recorder
 
 Change = tuple[str, object, object]
-Watched = tuple[tuple[object, ...], Sequence[Change]]
-Watcher = Callable[[Any, tuple[object, ...] | None], Watched]
+# Pieces of a line; an f-string cannot hold its own quotes before Python 3.12.
+LISTED, COMMA, END, END_BARE = ',"effects":[', ",".join, "]}\n", "}\n"
+Sent = tuple[NodeId, object, int, int, str]
+"""A recorded message on a plain wire: src, message, cause, index among effects, JSON."""
+_T = TypeVar("_T")
+Watcher = Callable[[Any, tuple[object, ...] | None], tuple[tuple[object, ...], _T]]
 
 
 class Traced(SimContext):
     """Runs and records the steps of one node."""
 
-    __slots__ = ("_effects", "_names", "_number", "_quoted", "_values", "_watch", "recorder")
+    __slots__ = (
+        "_effects",
+        "_head",
+        "_last",
+        "_number",
+        "_text",
+        "_values",
+        "_watch",
+        "recorder",
+    )
 
     def __init__(self, node: Node, recorder: Recorder) -> None:
         super().__init__(node)
         self.recorder = recorder
-        self._names = recorder.names
-        self._watch = watcher(node.process)
-        self._quoted = node.quoted
+        self._watch = Watch.of(node.process).text
+        self._head = f',"node":{node.quoted},"kind":"message","cause":'
+        self._last: object = None  # the message sent last, and its JSON: broadcasts repeat it
+        self._text = ""
         self._effects: list[str] = []
         self._number = -1
         self._values: tuple[object, ...] | None = None  # the fields after the last step
@@ -66,35 +80,40 @@ class Traced(SimContext):
         """A crash: the next step begins with a new process."""
         self._values = None
 
-    def receive(
-        self, src: NodeId, message: object, cause: int, index: int, text: str | None
-    ) -> None:
-        """The step of a message. ``text`` is the message as JSON, if somebody has made it."""
+    def due(self, sent: Sent) -> None:
+        """A message comes off a plain wire: check, handle and record it, in one go."""
         node = self.node
+        src, message, cause, index, text = sent
         handler = node.handlers.get(type(message))
-        if handler is None:
-            self.run(Receive(src, message), cause, index)
+        cluster = node.cluster
+        if handler is None or not node.free or node.stepping or cluster.network.rules:
+            cluster.network.due(Envelope(src, node.id, message, cause, index, text))
             return
+        node.delivered += 1
         recorder = self.recorder
-        pending = recorder.pending
-        slot = len(pending)
-        self._number = node.step_cause = number = recorder.reserve()
+        lines = recorder.pending
+        slot = len(lines)
+        recorder.next_id = 1 + (number := recorder.next_id)
+        self._number = node.step_cause = number
         process = node.process
-        if self._values is None:
-            self._values = self._watch(process, None)[0]
-        self._effects.clear()
-        handler(process, self, src, message)
-        if len(process.__dict__) != node.size:
-            check_declared(process)
-        after, change = self._watch(process, self._values)
-        self._values = after
-        pending[slot] = (
-            f'{{"id":{number},"t":{node.cluster.engine.now},"node":{self._quoted},"kind":"message",'
-            f'"cause":{cause},"src":{self._names[src]},"index":{index},"value":'
-            f"{text or shown(message)}"
-            f"{deltas(process, change) if change else ''}"
-            f"{listed(self._effects) if self._effects else ''}}}\n"
-        )
+        before = self._values or self._watch(process, None)[0]
+        effects = self._effects
+        if effects:
+            effects.clear()
+        try:
+            handler(process, self, src, message)
+            if len(process.__dict__) != node.size:
+                check_declared(process)
+            self._values, change = self._watch(process, before)
+            # What happened during the step (a message lost on the way) is recorded already.
+            lines.insert(
+                slot,
+                f'{{"id":{number},"t":{cluster.engine.now}{self._head}{cause}{recorder.names[src]}'
+                f'{index},"value":{text}{change}'
+                f"{LISTED + COMMA(effects) + END if effects else END_BARE}",
+            )
+        except Exception as error:
+            raise node.blame(error, Receive(src, message)) from error
         if slot >= BLOCK:
             recorder.flush()
 
@@ -106,30 +125,32 @@ class Traced(SimContext):
             self._values = self._watch(process, None)[0]
         recorder = self.recorder
         slot = len(recorder.pending)
-        self._number = node.step_cause = number = recorder.reserve()
+        self._number = node.step_cause = number = recorder.take_id()
         self._effects.clear()
         dispatch(process, event, self)
         check_declared(process)
         self._values, change = self._watch(process, self._values)
         what = described(event, cause, index)
-        text = deltas(process, change)
-        recorder.pending[slot] = line(node, number, what, text, self._effects)
+        text = line(node, number, what, change, self._effects)
+        recorder.pending.insert(slot, text)
         if slot >= BLOCK:
             recorder.flush()
 
     def send(self, dst: NodeId, message: object, /) -> None:
         node = self.node
-        try:
-            hash(message)
-            target = node.cluster.nodes[dst]
-        except (TypeError, KeyError):
-            check_message(message)
-            node.refuse_destination(dst)
+        target = node.cluster.nodes.get(dst)
+        if message is not self._last:
+            self._text = shown(checked(message))
+            self._last = message
+        text = self._text
         effects = self._effects
-        text = shown(message)
         index = len(effects)
-        effects.append(f'{{"send":{target.quoted},"value":{text}}}')
         network = node.cluster.network
+        if target is None:
+            network.send_to_departed(node, dst, message, self._number, index)
+            effects.append(f'{{"send":{quoted(dst)},"value":{text}}}')
+            return
+        effects.append(f'{{"send":{target.quoted},"value":{text}}}')
         wire = node.wires.get(dst) or network.wire(node, dst)
         if wire is None or network.rules or not wire.plain:
             network.transmit(node, Envelope(node.id, dst, message, self._number, index, text))
@@ -139,7 +160,7 @@ class Traced(SimContext):
             network.drop(Envelope(node.id, dst, message, self._number, index, text), "loss")
             return
         sent = (node.id, message, self._number, index, text)
-        node.cluster.engine.call_later(wire.sample(), target.due, sent)
+        node.cluster.engine.call_later(wire.sample(), target.traced.due, sent)  # type: ignore[union-attr]
 
     def reply(self, operation: int, outcome: Outcome, /) -> None:
         self._effects.append(effect_text(Reply(operation, outcome)))
@@ -202,62 +223,90 @@ def listed(effects: list[str]) -> str:
 
 def deltas(process: Any, changes: Sequence[Change]) -> str:
     """The changed fields of a step, for its line; ProtocolError if a new value is mutable."""
-    parts = ""
-    for name, was, now in changes:
-        if type(now) is int:
-            if was == now and type(was) is int:
-                continue
-            parts += f',"{name}":{now}'
-        elif type(now) not in LEAVES and (problem := why_mutable(now)):
-            raise ProtocolError(f"{type(process).__name__}.{name} = {now!r}: {problem}")
-        elif changed(was, now):
-            parts += f',"{name}":{to_text(delta(was, now))}'
+    parts = "".join(delta_text(process, *change) for change in changes)
     return f',"delta":{{{parts[1:]}}}' if parts else ""
 
 
-def watcher(process: Any) -> Watcher:
-    """A function of the process and its fields' earlier values: the values now, and what changed.
+def delta_text(process: Any, name: str, was: object, now: object) -> str:
+    """One changed field as ``,"name":delta``; nothing if the two values are the same after all."""
+    if type(now) not in LEAVES and (problem := why_mutable(now)):
+        raise ProtocolError(f"{type(process).__name__}.{name} = {now!r}: {problem}")
+    return f',"{name}":{to_text(delta(was, now))}' if changed(was, now) else ""
 
-    ``watch(p, None)`` only reads. Generated once per node, because it runs at every step.
+
+class Watch:
+    """Two functions of a process and its fields' earlier values (None: just read them).
+
+    ``changes`` gives the values now and the list of fields that are other objects; ``text``
+    gives the values now and the end of a trace line. Generated once per class, because one of
+    them runs at every recorded step.
     """
-    spec = spec_of(type(process))
-    if spec.inner:
-        return _watch_all
-    made = _WATCHERS.get(spec.cls)
-    if made is None:
-        made = _WATCHERS[spec.cls] = _generated(spec.fields)
-    return made
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self.changes: Watcher[Sequence[Change]] = _generated(names, _AS_LIST, "[]")
+        self.text: Watcher[str] = _generated(names, _AS_TEXT, '""', _AS_TEXT_END)
+
+    @classmethod
+    def of(cls, process: Any) -> Watch | WatchAll:
+        """The functions for a process."""
+        spec = spec_of(type(process))
+        if spec.inner:
+            return WatchAll()
+        made = _WATCHES.get(spec.cls)
+        if made is None:
+            made = _WATCHES[spec.cls] = Watch(spec.fields)
+        return made
 
 
-_WATCHERS: dict[type, Watcher] = {}
+_WATCHES: dict[type, Watch] = {}
+_AS_LIST = "out.append(({name!r}, {was}, {now}))"
+_AS_TEXT = (
+    "out += f',\"{name}\":{{{now}}}' if type({now}) is int is type({was}) and {now} != {was} "
+    "else delta_text(p, {name!r}, {was}, {now})"
+)
+_AS_TEXT_END = "    if out: out = ',\"delta\":{' + out[1:] + '}'\n"
 
 
-def _generated(names: tuple[str, ...]) -> Watcher:
+def _generated(names: tuple[str, ...], found: str, empty: str, end: str = "") -> Watcher[Any]:
     if not names:
-        return lambda p, before: ((), ())
-    now = [f"n{i}" for i in range(len(names))]
-    was = [f"o{i}" for i in range(len(names))]
-    reads = "; ".join(f"{n} = p.{name}" for n, name in zip(now, names, strict=True))
-    same = " and ".join(f"{n} is {o}" for n, o in zip(now, was, strict=True))
+        return lambda p, before: ((), eval(empty))
+    rows = [(name, f"n{i}", f"o{i}") for i, name in enumerate(names)]
+    reads = "; ".join(f"{now} = p.{name}" for name, now, _ in rows)
+    values = ", ".join(now for _, now, _ in rows)
+    same = " and ".join(f"{now} is {was}" for _, now, was in rows)
     tests = "".join(
-        f"    if {n} is not {o}: out.append(({name!r}, {o}, {n}))\n"
-        for name, n, o in zip(names, now, was, strict=True)
+        f"    if {now} is not {was}: {found.format(name=name, now=now, was=was)}\n"
+        for name, now, was in rows
     )
     code = (
-        f"def watch(p, before):\n    {reads}\n"
-        f"    if before is None: return ({', '.join(now)},), ()\n"
-        f"    {', '.join(was)}, = before\n    if {same}: return before, ()\n"
-        f"    out = []\n{tests}    return ({', '.join(now)},), out\n"
+        f"def watch(p, before):\n    {reads}\n    out = {empty}\n"
+        f"    if before is None: return ({values},), out\n"
+        f"    {', '.join(was for _, _, was in rows)}, = before\n"
+        f"    if {same}: return before, out\n"
+        f"{tests}{end}    return ({values},), out\n"
     )
-    scope: dict[str, Any] = {}
+    scope: dict[str, Any] = {"delta_text": delta_text}
     exec(code, scope)
-    made: Watcher = scope["watch"]
+    made: Watcher[Any] = scope["watch"]
     return made
 
 
-def _watch_all(process: Any, before: tuple[object, ...] | None) -> Watched:
-    after = flat(process, snapshot(process))
-    if before is None:
-        return after, ()
-    rows = zip(field_names(process), before, after, strict=True)
-    return after, [(name, was, now) for name, was, now in rows if was is not now]
+class WatchAll:
+    """The same for a process with inner ones: fields of all of them, as ``part.field``."""
+
+    def changes(
+        self, process: Any, before: tuple[object, ...] | None
+    ) -> tuple[tuple[object, ...], Sequence[Change]]:
+        """The values now, and what is another object."""
+        after = flat(process, snapshot(process))
+        if before is None:
+            return after, ()
+        rows = zip(field_names(process), before, after, strict=True)
+        return after, [(name, was, now) for name, was, now in rows if was is not now]
+
+    def text(
+        self, process: Any, before: tuple[object, ...] | None
+    ) -> tuple[tuple[object, ...], str]:
+        """The values now, and the end of a trace line."""
+        after, changes = self.changes(process, before)
+        return after, deltas(process, changes)

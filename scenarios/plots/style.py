@@ -38,14 +38,14 @@ __all__ = [
 
 BLACK = "#000000"
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#5A5A5A", "#8C6D00")
-DASHES = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)))
+DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)))
 FAULT = "#B0B0B0"
 BAND = "#DDDDDD"
 SECOND = 1_000_000
 FORMATS = (".svg", ".png", ".pdf")
 MOST_FAULTS = 8
 
-_STYLE: dict[str, Any] = {
+_STYLE: Any = {
     "font.family": "DejaVu Sans",
     "font.size": 9.0,
     "axes.spines.top": False,
@@ -176,6 +176,7 @@ def _write(axes: Axes, row: int, lane: Lane, end_us: int) -> None:
         va="center",
         ha="left" if after else "right",
         fontsize=7,
+        bbox=None if wide else {"boxstyle": "square,pad=0.05", "fc": "white", "ec": "none"},
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scenarios.plots.errors import PlotError
 from scenarios.plots.style import (
@@ -167,7 +167,7 @@ def _mark_crashes(axes: Axes, run: RunView, pairs: Sequence[Pair], *, text: bool
     for t, node, what in run.lifecycle:
         if what == "crash" and node in shown:
             crashes.setdefault(t, []).append(node)
-    for t, nodes in crashes.items():
+    for t in crashes:
         axes.axvline(seconds(t), color=BLACK, linewidth=1.0, linestyle=(0, (1, 1)))
     if text:
         _name_crashes(axes, crashes, run.end_us)
@@ -196,5 +196,5 @@ def _colour(number: int) -> str:
     return COLOURS[number % len(COLOURS)]
 
 
-def _dash(number: int) -> object:
+def _dash(number: int) -> Any:
     return DASHES[number % len(DASHES)]

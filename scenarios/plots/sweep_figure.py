@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from scenarios.plots.errors import PlotError
 from scenarios.plots.style import COLOURS, DASHES, save, styled
+from scenarios.sweep_table import unit_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,9 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_sweep"]
 
-MOST_PANELS = 6
+MOST_PANELS = 12
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-SECOND = 1_000_000
 
 
 def plot_sweep(
@@ -34,15 +34,16 @@ def plot_sweep(
     if not sweep.vary or not seen:
         raise PlotError("nothing to draw: vary a setting (--vary) and choose a metric (--metric)")
     with styled():
-        return save(_figure(sweep, found, seen[:MOST_PANELS]), path)
+        return save(_figure(sweep, found, seen), path)
 
 
-def _figure(sweep: Sweep, found: Sequence[Point], metrics: Sequence[str]) -> Figure:
+def _figure(sweep: Sweep, found: Sequence[Point], wanted: Sequence[str]) -> Figure:
     from matplotlib.figure import Figure
 
-    columns = 1 if len(metrics) == 1 else 2
+    metrics = wanted[:MOST_PANELS]
+    columns = len(metrics) if len(metrics) < 3 else 2 if len(metrics) == 4 else 3
     rows = -(-len(metrics) // columns)
-    size = (4.0 * columns + 0.6, 2.6 * rows + 1.0)
+    size = (3.4 * columns + 0.6, 2.4 * rows + 1.0)
     figure = Figure(figsize=size, layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False)
     panels = [axes for line in grid for axes in line]
@@ -55,19 +56,23 @@ def _figure(sweep: Sweep, found: Sequence[Point], metrics: Sequence[str]) -> Fig
         figure.legend(handles, labels, loc="outside upper right", ncols=3, fontsize=8)
     text = f"scenario {sweep.name} · {len(sweep.seeds)} seeds"
     note = f"{text} · mean with 95 % interval (Student t) · sweep {sweep.digest}"
+    if len(wanted) > len(metrics):
+        note += f"\n{len(wanted) - len(metrics)} more metrics are not shown: choose with --metric"
     figure.supxlabel(note, fontsize=6.5, x=0.02, ha="left")
     return figure
 
 
 def _draw(axes: Axes, sweep: Sweep, found: Sequence[Point], metric: str) -> None:
     first, values = sweep.vary[0]
-    scale, unit = _unit(metric)
+    scale, unit = unit_of(metric)
     lines: dict[str, list[Point]] = {}
     for point in found:
         lines.setdefault(_others(point.settings, first), []).append(point)
     for number, (label, line) in enumerate(lines.items()):
         shown = [point for point in line if point.cells[metric].mean is not None]
-        places = [values.index(point.settings[first]) + _aside(number, len(lines)) for point in shown]
+        places = [
+            values.index(point.settings[first]) + _aside(number, len(lines)) for point in shown
+        ]
         means = [(point.cells[metric].mean or 0.0) * scale for point in shown]
         axes.errorbar(
             places,
@@ -85,7 +90,7 @@ def _draw(axes: Axes, sweep: Sweep, found: Sequence[Point], metric: str) -> None
     axes.set_xlim(-0.35, len(values) - 0.65)
     axes.margins(y=0.15)
     axes.set_xlabel(first)
-    axes.set_title(metric + unit, loc="left")
+    axes.set_title(metric + (f", {unit}" if unit else ""), loc="left")
     axes.ticklabel_format(axis="y", useOffset=False)
 
 
@@ -96,14 +101,6 @@ def _others(settings: Mapping[str, Any], first: str) -> str:
 def _aside(number: int, count: int) -> float:
     """Points of several lines stand a little beside each other, so that bars don't hide bars."""
     return 0.06 * (number - (count - 1) / 2)
-
-
-def _unit(metric: str) -> tuple[float, str]:
-    """Times are µs in the metrics; figures show seconds."""
-    last = metric.rpartition(".")[2]
-    timed = last.startswith("t_") or "latency_us" in metric or "coverage" in metric
-    timed = timed or last.endswith("_us")
-    return (1 / SECOND, ", s") if timed else (1.0, "")
 
 
 def _errors(points: Sequence[Point], metric: str, scale: float) -> list[list[float]]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["timeline_figure"]
 
-MOST_NODES = 40
+MOST_NODES = 30
 UP = "#A6CEE3"
 
 
@@ -50,7 +50,9 @@ def timeline_figure(run: RunView) -> Figure:
     axes[-1].set_xlim(0, seconds(run.end_us))
     axes[-1].set_xlabel("time, s")
     left_out = len(run.nodes) - len(nodes)
-    caption(figure, run, f"{left_out} nodes that were up all the time are not shown" * (left_out > 0))
+    caption(
+        figure, run, f"{left_out} nodes that were up all the time are not shown" * (left_out > 0)
+    )
     return figure
 
 
@@ -88,9 +90,7 @@ def _legend(axes: Axes, *, paused: bool, down: bool) -> None:
     if down:
         handles.append(Patch(facecolor=BLACK, label="down"))
     if paused:
-        handles.append(
-            Patch(facecolor="white", edgecolor=COLOURS[1], hatch="////", label="paused")
-        )
+        handles.append(Patch(facecolor="white", edgecolor=COLOURS[1], hatch="////", label="paused"))
     axes.legend(
         handles=handles,
         loc="lower right",
@@ -112,6 +112,8 @@ def _without(span: Span, holes: list[Span]) -> list[Span]:
 
 def _draw_counts(axes: Axes, run: RunView, detectors: list[str], *, of_dead: bool) -> None:
     """Steps: how many pairs each detector suspects, of targets that are down or that are up."""
+    from matplotlib.ticker import MaxNLocator
+
     shade(axes, run, letters=False)
     highest = 0
     for number, detector in enumerate(detectors):
@@ -128,6 +130,6 @@ def _draw_counts(axes: Axes, run: RunView, detectors: list[str], *, of_dead: boo
         )
     axes.set_ylim(0, max(1.0, 1.1 * highest))
     axes.set_ylabel("pairs")
-    axes.set_title(f"targets that are {'down' if of_dead else 'up (mistakes)'}: suspected", loc="left")
-    axes.yaxis.get_major_locator().set_params(integer=True)
+    axes.set_title(f"suspected, and {'down' if of_dead else 'up: mistakes'}", loc="left")
+    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4, borderaxespad=0.2)
