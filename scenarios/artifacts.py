@@ -1,10 +1,10 @@
 """A run's folder: trace, result, scenario and plan, written whole or not at all.
 
-    runs/detectors-five-regions-seed1-fe30e716/
-        trace.jsonl.gz   what happened; `splitbrain replay` needs nothing else
-        result.json      verdicts and figures: what `run --json` prints
-        scenario.yaml    the scenario with all overrides
-        plan.yaml        every fault of the run, those that the nemesis drew too
+runs/detectors-five-regions-seed1-fe30e716/
+    trace.jsonl.gz   what happened; `splitbrain replay` needs nothing else
+    result.json      verdicts and figures: what `run --json` prints
+    scenario.yaml    the scenario with all overrides
+    plan.yaml        every fault of the run, those that the nemesis drew too
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ def _keys() -> dict[str, Schema]:
             "How the scenario is called: words joined by hyphens.",
             {**_TEXT, "pattern": f"^{NAME}$", "maxLength": 80},
         ),
-        "title": ("One line.", {**_TEXT, "pattern": r"\S"}),
+        "title": ("One line.", {**_TEXT, "pattern": r"^\s*\S([^\n]*\S)?\s*$"}),
         "text": ("For humans: what happens and what to look at.", _TEXT),
         "protocol": (
             "A bundled protocol or package.module:Class.",

@@ -15,6 +15,10 @@ import click
 if TYPE_CHECKING:
     from scenarios.model import Scenario
 
+    _TextType = click.ParamType[str]
+else:
+    _TextType = click.ParamType  # not generic in older versions of click
+
 __all__ = [
     "SCENARIO",
     "ScenarioName",
@@ -34,7 +38,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 _COLOURS = {"ok": "green", "violated": "red", "unknown": "yellow", "unused": "yellow"}
 
 
-class ScenarioName(click.ParamType):
+class ScenarioName(_TextType):
     """A scenario: a name of the library, or a file. Shells complete both."""
 
     name = "scenario"

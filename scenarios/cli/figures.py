@@ -19,7 +19,7 @@ __all__ = ["check_figure", "draw_into", "figures_into", "kind_of"]
 def kind_of(run: RunResult) -> str | None:
     """The kind of figure that shows most of a run; None if it tells nothing that can be drawn."""
     kinds = dict.fromkeys(type(seen).__name__ for _, _, seen, _ in run.observations)
-    if any(name in kinds for name in ("Suspect", "Trust", "Level")):
+    if any(name in kinds for name in ("Suspect", "Trust", "SuspicionLevel")):
         return "suspicion"
     return "gossip" if "Learned" in kinds else None
 

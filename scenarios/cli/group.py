@@ -35,9 +35,9 @@ COMMANDS: dict[str, Lazy] = {
     "replay": Lazy("scenarios.cli.replay:command", "Run again what a trace says, and compare."),
     "trace": Lazy("scenarios.cli.trace:command", "Look into a trace: filter events, ask why."),
     "diff": Lazy("scenarios.cli.diff:command", "Find where two runs part."),
-    "plot": Lazy("scenarios.cli.plot:command", "Draw a run."),
-    "sweep": Lazy("scenarios.cli.sweep:command", "Run a scenario under many settings."),
-    "reproduce": Lazy("scenarios.cli.reproduce:command", "Compare with figures of papers."),
+    "plot": Lazy("scenarios.cli.plot:plot", "Draw a run."),
+    "sweep": Lazy("scenarios.cli.sweep:sweep", "Run a scenario under many settings."),
+    "reproduce": Lazy("scenarios.cli.reproduce:reproduce", "Compare with figures of papers."),
     "schema": Lazy("scenarios.cli.schema:command", "Print the JSON Schema of scenario files."),
     "new": Lazy("scenarios.cli.new:command", "Begin a protocol of your own."),
     "completion": Lazy("scenarios.cli.completion:command", "Print what completes in your shell."),
@@ -79,12 +79,12 @@ class SplitbrainGroup(click.Group):
         prog_name: str | None = None,
         complete_var: str | None = None,
         standalone_mode: bool = True,
-        windows_expand_args: bool = True,
         **extra: Any,
     ) -> Any:
         """Run the command line and exit, as :meth:`click.Command.main` does, but by our codes."""
         if not standalone_mode:
-            return super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
+            return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+        extra.pop("windows_expand_args", None)
         prog_name = prog_name or "splitbrain"
         if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
             extra.setdefault("color", False)

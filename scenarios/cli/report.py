@@ -13,7 +13,7 @@ from scenarios.cli.report_metrics import metric_lines
 
 if TYPE_CHECKING:
     from scenarios.runner import RunResult
-    from sim.check.result import Counterexample
+    from sim.check.result import Violated
 
 __all__ = ["replay_command", "report", "speed"]
 
@@ -74,16 +74,17 @@ def _counterexamples(run: RunResult) -> Iterator[str]:
 
     violated = [(name, found) for name, found in run.checks if isinstance(found, Violated)]
     for name, found in violated:
-        yield from _counterexample(run, name, found.counterexample)
+        yield from _counterexample(run, name, found)
 
 
-def _counterexample(run: RunResult, name: str, shown: Counterexample) -> Iterator[str]:
+def _counterexample(run: RunResult, name: str, found: Violated) -> Iterator[str]:
     from sim.units import format_duration
 
+    shown = found.counterexample
     where = f" ({', '.join(shown.nodes)})" if shown.nodes else ""
     yield ""
     yield f"counterexample to {name} at {format_duration(shown.time_us)}{where}"
-    if shown.explanation:
+    if shown.explanation and shown.explanation not in found.why:
         yield f"  {shown.explanation}"
     yield from (f"  {line}" for line in _causes(run, shown.event_ids))
 

@@ -28,13 +28,17 @@ if TYPE_CHECKING:
     from scenarios.model import Scenario
     from scenarios.runner import RunResult
 
+    _SeedsType = click.ParamType[tuple[int, ...]]
+else:
+    _SeedsType = click.ParamType  # not generic in older versions of click
+
 __all__ = ["Seeds", "command", "run_one"]
 
 MAX_SEED = 2**63 - 1
 MOST_SEEDS = 10_000
 
 
-class Seeds(click.ParamType):
+class Seeds(_SeedsType):
     """``1..20``, ``1,5,9`` or ``all``, which are those that the scenario names."""
 
     name = "seeds"
@@ -89,12 +93,17 @@ class Settings:
 @click.option(
     "--seed", type=click.IntRange(0, MAX_SEED), help="Which run. [default: the scenario's first]"
 )
-@click.option("--seeds", type=Seeds(), metavar="1..20|1,5|all", help="Several runs, one after another.")
+@click.option(
+    "--seeds", type=Seeds(), metavar="1..20|1,5|all", help="Several runs, one after another."
+)
 @click.option(
     "--set", "changes", multiple=True, metavar="PATH=VALUE", help="Change a value of the scenario."
 )
 @click.option(
-    "--out", type=click.Path(path_type=Path), metavar="DIR", help="The run's folder. [default: in runs/]"
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="The run's folder. [default: in runs/]",
 )
 @click.option("--no-trace", is_flag=True, help="Record nothing: faster, but no digest, no replay.")
 @click.option(

