@@ -29,9 +29,7 @@ def show(name: str, rows: list[Row]) -> None:
         ratio = f"{row.ratio:8.2f} × {row.to}" if row.ratio is not None else ""
         mark = {True: "reached", False: "MISSED", None: ""}[row.ok]
         target = f"  target {row.target}: {mark}" if row.target else ""
-        print(
-            f"  {row.name:<52}{row.value:>14,.6g} {row.unit:<12}{ratio}{target}  {row.note}".rstrip()
-        )
+        print(f"  {row.name:<52}{row.value:>14,.6g} {row.unit:<12}{ratio}{target}  {row.note}")
 
 
 def main() -> int:

@@ -42,9 +42,9 @@ class Protocol:
 @cache
 def _import(path: str) -> type:
     module_name, _, name = path.partition(":")
-    if "" not in sys.path and getcwd() not in sys.path:
-        sys.path.insert(0, getcwd())
     try:
+        if "" not in sys.path and getcwd() not in sys.path:
+            sys.path.insert(0, getcwd())
         module = import_module(module_name)
     except (Exception, SystemExit) as error:  # a user's module may fail in any way
         told = f"{type(error).__name__}: {error}"

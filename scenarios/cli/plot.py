@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from scenarios.cli.guard import Refusal
 from scenarios.plots.errors import MissingExtra, PlotError
 from scenarios.plots.kinds import KINDS, plot_run
 
@@ -31,17 +32,15 @@ _HELP = "\n\n".join(f"{name}: {kind.text}." for name, kind in KINDS.items())
 )
 def plot(run: Path, kind: str, out: Path | None, pairs: tuple[str, ...]) -> None:
     """Draw a figure of a run."""
-    from sim.trace_read import TraceError
+    from sim.trace_check import TraceError
 
     path = out or (run if run.is_dir() else run.parent) / f"{kind}.svg"
     try:
         written = plot_run(run, kind, path, pairs=[_pair(text) for text in pairs])
-    except MissingExtra as missing:
-        raise click.ClickException(str(missing)) from None
-    except (PlotError, TraceError) as error:
-        raise click.UsageError(str(error)) from None
+    except (MissingExtra, PlotError, TraceError) as error:
+        raise Refusal(str(error)) from None
     except OSError as error:
-        raise click.UsageError(f"cannot write {path}: {error.strerror or error}") from None
+        raise Refusal(f"cannot write {path}: {error.strerror or error}") from None
     click.echo(str(written))
 
 

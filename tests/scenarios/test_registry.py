@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from sim.topology import Topology, parse_topology
 
 NODES = ("n1", "n2", "n3", "n4")
 MESH = Topology.full_mesh(NODES)
+NUMBERS = count(1)
 
 OWN = '''
 from enum import Enum
@@ -101,7 +103,7 @@ function = print
 @pytest.fixture
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A module of the user's in the current folder."""
-    name = f"own_{abs(hash(tmp_path))}"
+    name = f"own_{next(NUMBERS)}"  # a new module for each test
     (tmp_path / f"{name}.py").write_text("from __future__ import annotations\n" + OWN)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [p for p in sys.path if p])
@@ -241,7 +243,7 @@ def test_what_cannot_be_resolved(name: object, words: str) -> None:
     "code", ["1/0", "import nothing_like_this", "def", "raise SystemExit(3)", "raise RuntimeError"]
 )
 def test_a_module_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str) -> None:
-    name = f"broken_{abs(hash(code))}"
+    name = f"broken_{next(NUMBERS)}"
     (tmp_path / f"{name}.py").write_text(code)
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(FieldError, match="that can be imported from the current folder"):

@@ -331,6 +331,18 @@ def test_an_unknown_scenario_is_refused_with_code_2() -> None:
     assert invoke("detectors-five-region").exit_code == 2
 
 
+def nobody_left(group: int) -> bool:
+    """Whether all processes of a group end, within a while."""
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.05)
+    return False
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_ctrl_c_keeps_what_is_done_and_leaves_no_process(
@@ -347,7 +359,7 @@ def test_ctrl_c_keeps_what_is_done_and_leaves_no_process(
         start_new_session=True,
     )
     deadline = time.monotonic() + 60
-    while not (out / "rows.jsonl").exists() or len((out / "rows.jsonl").read_bytes()) < 5_000:
+    while not (out / "rows.jsonl").exists() or (out / "rows.jsonl").read_bytes().count(b"\n") < 5:
         assert time.monotonic() < deadline and child.poll() is None
         time.sleep(0.05)
     os.kill(child.pid, signal.SIGINT)  # the main process only: workers must be told by it
@@ -356,8 +368,7 @@ def test_ctrl_c_keeps_what_is_done_and_leaves_no_process(
     assert "go on with --resume" in errors
     assert "Traceback" not in errors
     assert "verdicts" in told
-    with pytest.raises(ProcessLookupError):  # nobody is left in its process group
-        os.killpg(child.pid, 0)
+    assert nobody_left(child.pid)
     rows = (out / "rows.jsonl").read_text().splitlines()
     assert len(rows) > 3
     assert all(json.loads(row) for row in rows)

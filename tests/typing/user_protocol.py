@@ -1,6 +1,17 @@
 """A user's protocol: must be clean under ``mypy --strict`` and ``pyright --strict``-like use."""
 
-from protocols.api import MS, Context, NodeId, durable, message, on, on_timer, process, timer, volatile
+from protocols.api import (
+    MS,
+    Context,
+    NodeId,
+    durable,
+    message,
+    on,
+    on_timer,
+    process,
+    timer,
+    volatile,
+)
 
 
 @message
