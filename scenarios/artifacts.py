@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,6 +42,7 @@ RUNS = "SPLITBRAIN_RUNS"
 """The environment variable with the folder of the runs; without it, ``runs`` where one is."""
 
 TRACE, RESULT, SCENARIO, PLAN = "trace.jsonl.gz", "result.json", "scenario.yaml", "plan.yaml"
+_PLAIN = re.compile(r"[A-Za-z0-9]([\w./%+-]|[ ](?! |$))*", re.ASCII)
 _FIGURES = (".png", ".svg", ".pdf")
 Extra = Callable[[Path], Sequence[str]]
 """Writes more files into a folder; their names."""
@@ -168,14 +171,34 @@ def yaml_text(data: Any) -> str:
     from ruamel.yaml import YAML
 
     yaml = YAML(typ="safe", pure=True)
+    yaml.Representer = _representer()
     yaml.sort_base_mapping_type_on_output = False  # type: ignore[assignment]
     yaml.default_flow_style = None
     yaml.allow_unicode = True
     yaml.width = 98
-    yaml.representer.ignore_aliases = lambda _: True
     stream = StringIO()
     yaml.dump(data, stream)
     return stream.getvalue()
+
+
+@cache
+def _representer() -> type:
+    from ruamel.yaml.representer import SafeRepresenter
+
+    class Representer(SafeRepresenter):
+        """Writes equal parts twice, without anchors, and puts texts in quotes."""
+
+        def ignore_aliases(self, data: Any) -> bool:
+            return True
+
+    Representer.add_representer(str, _text)
+    return Representer
+
+
+def _text(representer: Any, text: str) -> Any:
+    """A text in quotes, unless it is a plain word (that ruamel quotes if it means a number)."""
+    style = None if _PLAIN.fullmatch(text) else "|" if "\n" in text else '"'
+    return representer.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
 # -- reading ------------------------------------------------------------------------------------

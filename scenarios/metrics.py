@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from scenarios.checks import learned
@@ -11,14 +12,33 @@ from scenarios.records import pair_records
 from sim.check.gossip import spread
 from sim.check.qos import pool
 from sim.check.stats import percentiles
+from sim.check.timeline import PairRecord
 
 if TYPE_CHECKING:
+    from scenarios.model import Scenario
     from scenarios.runner import RunResult
 
 
-def measure(run: RunResult) -> dict[str, Any]:
+Progress = Callable[[int, int], None]
+OVER_SEEDS = "qos-over-seeds"
+
+
+def measure(run: RunResult, progress: Progress | None = None) -> dict[str, Any]:
     """All metric families that the scenario asks for."""
-    return {family: METRICS[family](run) for family in run.scenario.metrics}
+    found = {}
+    for family in run.scenario.metrics:
+        if family == OVER_SEEDS:
+            found[family] = _qos_over_seeds(run, progress)
+        else:
+            found[family] = METRICS[family](run)
+    return found
+
+
+def further_seeds(scenario: Scenario, seed: int) -> list[int]:
+    """The seeds that a run with ``seed`` also runs, unrecorded, for its metrics."""
+    if OVER_SEEDS not in scenario.metrics:
+        return []
+    return [other for other in scenario.seeds if other != seed]
 
 
 def _qos(run: RunResult) -> dict[str, Any]:
@@ -29,6 +49,25 @@ def _qos(run: RunResult) -> dict[str, Any]:
         for name, records in pair_records(run).items()
         if records
     }
+
+
+def _qos_over_seeds(run: RunResult, progress: Progress | None = None) -> dict[str, Any]:
+    """Chen's metrics over all seeds of the scenario: whole runs are independent of each other."""
+    from scenarios.runner import run_scenario
+
+    scenario = replace(run.scenario, checks=(), metrics=())
+    records = {name: _labelled(found, run.seed) for name, found in pair_records(run).items()}
+    for number, seed in enumerate(further_seeds(run.scenario, run.seed), 1):
+        other = run_scenario(scenario, seed, trace=False)
+        if progress is not None:
+            progress(number * run.end_us, 0)
+        for name, found in pair_records(other).items():
+            records.setdefault(name, []).extend(_labelled(found, seed))
+    return {name: pool(found, by="run").to_json() for name, found in records.items() if found}
+
+
+def _labelled(records: list[PairRecord], seed: int) -> list[PairRecord]:
+    return [replace(record, run=str(seed)) for record in records]
 
 
 def _qos_pairs(run: RunResult) -> dict[str, Any]:
@@ -65,6 +104,7 @@ def _operations(run: RunResult) -> dict[str, Any]:
 METRICS: dict[str, Callable[[RunResult], dict[str, Any]]] = {
     "qos": _qos,
     "qos-pairs": _qos_pairs,
+    OVER_SEEDS: _qos_over_seeds,
     "gossip": _gossip,
     "operations": _operations,
 }

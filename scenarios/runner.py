@@ -13,7 +13,7 @@ from scenarios import registry
 from scenarios._version import __version__
 from scenarios.checks import judge
 from scenarios.code import code_digest
-from scenarios.metrics import measure
+from scenarios.metrics import further_seeds, measure
 from scenarios.model import Scenario
 from scenarios.workload import schedule
 from sim.check.result import Result, Unknown, combine
@@ -140,11 +140,9 @@ def build(scenario: Scenario, seed: int) -> Cluster:
     """The cluster of the scenario, not started."""
     cluster = Cluster(seed=seed, topology=scenario.topology, random_ties=scenario.random_ties)
     protocol = registry.resolve(scenario.protocol)
+    make = registry.bind(protocol, scenario.parameters, scenario.nodes, scenario.topology)
     for node in scenario.nodes:
-        process = registry.make_process(
-            protocol, node, scenario.nodes, scenario.topology, scenario.parameters
-        )
-        made = cluster.add(node, process)
+        made = cluster.add(node, make(node))
         if scenario.service is not None:
             made.service = scenario.service.sampler(cluster.streams["service"])
         if scenario.disk_sync is not None:
@@ -181,14 +179,22 @@ def run_scenario(
     )
     schedule(cluster, scenario)
     cluster.start()
-    _advance(cluster, scenario.duration_us, progress)
+    work_us = scenario.duration_us * (1 + len(further_seeds(scenario, seed)))
+    _advance(cluster, scenario.duration_us, progress and _part_of(progress, 0, work_us))
+    wall_s = time.perf_counter() - began
     result = RunResult(
         scenario, seed, plan, cluster, observations, injector.settle(), scenario.duration_us
     )
     result.checks = judge(result)
-    result.metrics = measure(result)
-    result.wall_s = time.perf_counter() - began
+    rest = progress and _part_of(progress, scenario.duration_us, work_us)
+    result.metrics = measure(result, rest)
+    result.wall_s = wall_s
     return result
+
+
+def _part_of(progress: Progress, done_us: int, work_us: int) -> Progress:
+    """The progress of one run among several that follow each other."""
+    return lambda now_us, _: progress(done_us + now_us, work_us)
 
 
 def _advance(cluster: Cluster, end_us: int, progress: Progress | None) -> None:

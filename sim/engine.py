@@ -225,7 +225,7 @@ class Engine(Environment):
         advance = self._advance_by_steps if self._is_watched() else self._advance
         try:
             advance(end_us, repeat(None) if max_events is None else repeat(None, max_events))
-            if self.peek() > end_us:
+            if self.now < end_us < self.peek():  # a run inside a call may have gone further
                 self.now = end_us
         except StopSimulation:
             pass

@@ -57,7 +57,7 @@ _NEVER_HEARD = (0, 0)
 
 @message
 class Heartbeat:
-    """The sender is alive: its ``sequence``-th beat (1, 2, …) in its ``generation``-th life."""
+    """The sender is alive: the ``sequence``-th interval (1, 2, …) of its ``generation``-th life."""
 
     generation: int
     sequence: int
@@ -116,7 +116,7 @@ class PushHeartbeat:
     sample_every_us: int = 0
 
     generation: int = durable(0)  # which life this is: 1, 2, …
-    sequence: int = volatile(0)  # heartbeats sent in this life
+    sequence: int = volatile(0)  # intervals begun in this life
     beat_due_us: int | None = volatile(None)  # when the next one is to leave
     watched: Map[NodeId, Watch] = volatile(Map())
     suspected: frozenset[tuple[str, NodeId]] = volatile(frozenset())
@@ -144,11 +144,15 @@ class PushHeartbeat:
 
     @on_timer(BeatDue)
     def beat(self, ctx: Context, t: BeatDue) -> None:
-        """Send a heartbeat to every peer; the next is due an interval after this one was."""
+        """Send a heartbeat to every peer; the next is due an interval after this one was.
+
+        A heartbeat has the number of its interval: those that a pause swallowed are counted, as
+        Chen's estimators take heartbeat i to leave at i times the interval.
+        """
         now = ctx.now()
         due = now if self.beat_due_us is None else self.beat_due_us
         self.notice_pause(now, due)
-        self.sequence += 1
+        self.sequence += 1 + max(0, now - due) // self.interval_us
         heartbeat = Heartbeat(self.generation, self.sequence)
         for peer in self.peers:
             ctx.send(peer, heartbeat)

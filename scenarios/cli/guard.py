@@ -103,8 +103,8 @@ def _explain(error: Exception, *, show: bool) -> int:
         click.echo(text if _has_place(text) else f"splitbrain: {text}", err=True)
         return USAGE
     if isinstance(error, OSError) and error.errno is not None:
-        where = f" {error.filename}" if error.filename else ""
-        click.echo(f"splitbrain: cannot use{where}: {os.strerror(error.errno)}", err=True)
+        what = f"cannot use {error.filename}" if error.filename else "input or output failed"
+        click.echo(f"splitbrain: {what}: {os.strerror(error.errno)}", err=True)
         return USAGE if error.filename or error.errno == errno.ENOSPC else INTERNAL
     return _internal(error, show=show)
 
@@ -128,10 +128,12 @@ def _has_place(text: str) -> bool:
 
 def _stopped(error: RunStopped, *, show: bool) -> int:
     from scenarios.cli.frames import place_of
+    from sim.node import RunError
 
     cause = error.__cause__ or error
-    place, ours = place_of(cause)
-    told = f"{type(cause).__name__}: {cause}".removesuffix(": ")
+    in_a_step = isinstance(cause, RunError)
+    place, ours = place_of(cause.__cause__ or cause if in_a_step else cause)
+    told = str(cause) if in_a_step else _named(cause)
     click.echo(f"splitbrain: {error.what} stopped: {told}", err=True)
     click.echo(f"  at {place}", err=True)
     if ours:
@@ -144,12 +146,15 @@ def _stopped(error: RunStopped, *, show: bool) -> int:
 
 
 def _internal(error: Exception, *, show: bool) -> int:
-    told = f"{type(error).__name__}: {error}".removesuffix(": ")
-    click.echo(f"splitbrain: internal error: {told}", err=True)
+    click.echo(f"splitbrain: internal error: {_named(error)}", err=True)
     _how_to_report()
     click.echo("  For the traceback set SPLITBRAIN_TRACEBACK=1 and try again.", err=True)
     _traceback(error, show=show)
     return INTERNAL
+
+
+def _named(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}".removesuffix(": ")
 
 
 def _how_to_report() -> None:

@@ -20,8 +20,12 @@ __all__ = ["command"]
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 _OURS = ("grpc_demo", "protocols", "scenarios", "sim", "tests")
-_WORDS = ("Announce", "Context", "Highest", "Log", "Map", "NodeId", "Propose")
-"""Classes of the skeleton, whose names the process must not take."""
+_PUBLIC = ("Announce", "Highest", "Propose")
+_WORDS = (
+    *_PUBLIC,
+    *("Context", "Fire", "Invoke", "NodeId", "Path", "Receive", "Reply", "Send", "Start"),
+)
+"""Names in the skeleton that the process must not take."""
 
 
 @click.group()
@@ -84,7 +88,14 @@ def skeleton(name: str) -> Mapping[str, str]:
     """File name → content."""
     cls = "".join(word.capitalize() for word in name.split("_"))
     cls = f"{cls}Process" if cls in _WORDS else cls
-    filled = {"name": name, "class": cls, "scenario": name.replace("_", "-")}
+    public = sorted((cls, *_PUBLIC), key=lambda word: (not word.isupper(), word))
+    filled = {
+        "name": name,
+        "class": cls,
+        "scenario": name.replace("_", "-"),
+        "imported": ", ".join(public),
+        "exported": ", ".join(f'"{word}"' for word in public),
+    }
     made = {f"{name}.py": "protocol", f"test_{name}.py": "check", f"{name}.yaml": "scenario"}
     return {file: _fill(template, filled) for file, template in made.items()}
 

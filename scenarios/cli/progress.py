@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 
 from scenarios.cli.common import note
-from sim.units import format_duration
 
 __all__ = ["progress"]
 
@@ -61,6 +60,8 @@ def _lines(label: str, clock: Callable[[], float] = time.monotonic) -> Report:
         nonlocal told
         quarters = 4 * now // end
         if quarters > told and clock() - begun >= _SILENT_S:
+            from sim.units import format_duration
+
             done = f"{format_duration(now)} of {format_duration(end)} simulated"
             note(f"{label}: {25 * quarters}% ({done})")
         told = max(told, quarters)

@@ -47,9 +47,10 @@ def command(ctx: click.Context, run: Path, as_json: bool, quiet: bool) -> None:
     same = again.digest == stored.trace.digest
     found = None
     if not same:
-        assert again.cluster.recorder is not None
-        repeated = parse_trace(again.cluster.recorder.lines(), "the replay")
-        found = diff(stored.trace, repeated)
+        recorder = again.cluster.recorder
+        assert recorder is not None
+        lines = [*recorder.lines(), recorder.end_line(again.end_us)]
+        found = diff(stored.trace, parse_trace(lines, "the replay"))
     if as_json:
         say_json(_as_json(stored.path, stored.trace, again, found))
     else:

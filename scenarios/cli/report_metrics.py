@@ -44,6 +44,12 @@ def _qos(_: str, found: Mapping[str, Any]) -> Iterator[str]:
         yield f"  {NOTHING}: too little for a mean, or too few independent observations"
 
 
+def _qos_over_seeds(_: str, found: Mapping[str, Any]) -> Iterator[str]:
+    lines = list(_qos("", found))
+    yield lines[0].replace("all pairs together", "all seeds of the scenario together")
+    yield from lines[1:]
+
+
 def _qos_rows(name: str, summary: Mapping[str, Any]) -> Iterator[list[str]]:
     for key, text, show in _QOS:
         metric = summary[key]
@@ -137,6 +143,7 @@ def _flat(name: str, found: Any) -> Iterator[tuple[str, str]]:
 
 _FAMILIES: Mapping[str, Callable[[str, Any], Iterator[str]]] = {
     "qos": _qos,
+    "qos-over-seeds": _qos_over_seeds,
     "qos-pairs": _qos_pairs,
     "gossip": _gossip,
     "operations": _operations,

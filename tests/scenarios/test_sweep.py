@@ -270,7 +270,7 @@ def test_the_summary_as_data_keeps_microseconds() -> None:
 # -- command line ---------------------------------------------------------------------------------
 
 
-def invoke(*arguments: str | Path) -> Result:
+def invoke(*arguments: str | int | Path) -> Result:
     return CliRunner().invoke(command, [str(argument) for argument in arguments])
 
 

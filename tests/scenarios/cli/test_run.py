@@ -312,7 +312,7 @@ def test_a_figure_that_was_not_asked_for_is_left_out_with_a_note(splitbrain: Spl
 
 class TestWithMatplotlib:
     @pytest.fixture(autouse=True)
-    def installed(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def installed(self, without_matplotlib: None, monkeypatch: pytest.MonkeyPatch) -> None:
         if find_spec("matplotlib") is None:
             pytest.skip("matplotlib is not installed")
         monkeypatch.setattr("scenarios.cli.figures._installed", lambda: True)

@@ -1,0 +1,1 @@
+"""Client processes: they carry operations to servers, whatever protocol these run."""

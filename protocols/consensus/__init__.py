@@ -1,0 +1,1 @@
+"""Consensus: many nodes agree on one sequence of commands although some of them crash."""
