@@ -58,3 +58,18 @@ def test_links_between_pages_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
         if "://" not in target:
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["detectors-five-regions", "mistake-never-trusts-again"])
+def test_the_readme_shows_what_is_printed(name: str, tmp_path: Path) -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    start = f"```console\n$ splitbrain run {name}\n"
+    shown = text[text.index(start) + len(start) :].partition("```")[0].splitlines()
+    done = run([sys.executable, "-c", MAIN, "run", name], tmp_path)
+    printed = done.stdout.splitlines()
+    varies = ("trace:", "folder:", "figure:", "replay:")  # they name the digest, as code does
+    wanted = [line.rstrip("…") for line in shown if line and not line.startswith(varies)]
+    assert len(wanted) >= 8
+    for line in wanted:
+        assert any(p.startswith(line) for p in printed) or not line.strip(), line

@@ -25,7 +25,11 @@ def run_many(scenario: Scenario, seeds: Sequence[int], settings: Settings) -> in
     """
     results: list[dict[str, Any]] = []
     for seed in seeds:
-        results.append(_run(scenario, seed, settings))
+        try:
+            results.append(_run(scenario, seed, settings))
+        except KeyboardInterrupt:
+            note(f"\n{len(results)} of {len(seeds)} runs are done and kept")
+            raise
         if not (settings.quiet or settings.as_json):
             note(f"{scenario.name} seed {seed}: {results[-1]['verdict']}")
     if settings.as_json:

@@ -22,6 +22,7 @@ from typing import TypeAlias
 
 from sim.check.result import Counterexample, Ok, Result, Unknown, Violated, combine
 from sim.check.timeline import Change, PairRecord
+from sim.units import format_duration as shown
 
 __all__ = [
     "PairRecord",
@@ -183,7 +184,12 @@ def _completeness(bound_us: int, stable_from_us: int | None) -> _Judge:
             return None
         stable = crash if stable_from_us is None else stable_from_us
         due = _due(record, max(crash, stable), bound_us)
-        return _hold(record, True, due, f"crashed at {crash} µs, {record.monitor} must suspect it")
+        return _hold(
+            record,
+            True,
+            due,
+            f"crashed at {shown(crash)}, {record.monitor} must suspect it",
+        )
 
     return judge
 
@@ -210,7 +216,7 @@ def _hold(record: PairRecord, suspected: bool, due_us: int, name: str) -> _PairA
     if wrong is None:
         return _Kept(record, record.end_us - due_us)
     how = "still did not" if wrong.time_us == due_us else "no longer did"
-    what = f"{record.target} {name} from {due_us} µs on, and {how} at {wrong.time_us} µs"
+    what = f"{record.target} {name} from {shown(due_us)} on, and {how} at {shown(wrong.time_us)}"
     return _Broken(record, wrong, what)
 
 
@@ -228,7 +234,9 @@ def _accuracy(bound_us: int) -> _Judge:
                 continue
             wrong = record.first_time(True, from_us, last)
             if wrong is not None:
-                what = f"{record.monitor} suspected {record.target} at {wrong.time_us} µs, both up"
+                what = (
+                    f"{record.monitor} suspected {record.target} at {shown(wrong.time_us)}, both up"
+                )
                 return _Broken(record, wrong, what)
             watched += end - from_us
         return _Kept(record, watched) if watched else None
@@ -328,6 +336,6 @@ def _violated(name: str, broken: _Broken, prefix: str = "") -> Violated:
 def _too_short(name: str, pending: Sequence[_Pending], total: int, unit: str) -> Unknown:
     last = max(pending, key=lambda answer: answer.due_us)
     return Unknown(
-        f"{name}: the run ended at {last.record.end_us} µs, before {len(pending)} of {total} "
-        f"{unit}s were due (the last at {last.due_us} µs); run longer or give a smaller bound"
+        f"{name}: the run ended at {shown(last.record.end_us)}, before {len(pending)} of {total} "
+        f"{unit}s were due (the last at {shown(last.due_us)}); run longer or give a smaller bound"
     )

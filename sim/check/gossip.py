@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from sim.check.result import Counterexample, Ok, Result, Unknown, Violated
 from sim.check.timeline import Span
+from sim.units import format_duration as shown
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -169,8 +170,8 @@ def _delivery(name: str, have: Mapping[str, int], due: Mapping[str, int], end_us
     pending = [node for node in due if _lacks(have, node, end_us)]
     if pending:
         return Unknown(
-            f"{name}: the run ended at {end_us} µs, before {len(pending)} of {len(due)} nodes "
-            f"were due ({pending[0]} at {due[pending[0]]} µs)"
+            f"{name}: the run ended at {shown(end_us)}, before {len(pending)} of {len(due)} nodes "
+            f"were due ({pending[0]} at {shown(due[pending[0]])})"
         )
     if not due:
         return Unknown(f"{name}: no correct node had still to get the update")
@@ -182,8 +183,8 @@ def _missed(
     name: str, have: Mapping[str, int], late: Sequence[tuple[int, str]], total: int
 ) -> Violated:
     at, node = min(late)
-    got = f"got it only at {have[node]} µs" if node in have else "never got it"
-    what = f"{node} should have had the update by {at} µs and {got}"
+    got = f"got it only at {shown(have[node])}" if node in have else "never got it"
+    what = f"{node} should have had the update by {shown(at)} and {got}"
     more = f" ({len(late)} of {total} nodes were late)"
     return Violated(f"{name}: {what}{more}", Counterexample((node,), at, (), what))
 
@@ -229,4 +230,6 @@ def _check_times(start_us: int, bound_us: int, end_us: int) -> None:
     if bound_us < 0:
         raise ValueError(f"bound_us is {bound_us}; give a time of 0 µs or more")
     if end_us < start_us:
-        raise ValueError(f"the run ends at {end_us} µs, before the update started at {start_us}")
+        raise ValueError(
+            f"the run ends at {shown(end_us)}, before the update started at {start_us}"
+        )

@@ -257,8 +257,10 @@ def test_only_generators_are_processes_and_only_events_are_yielded(env) -> None:
 def test_processes_wait_for_processes_and_get_what_they_return(env, log) -> None:
     def parent():
         child = env.process(returning(env, 3, "child"))
-        log.append((env.now, (yield child)))
-        log.append((env.now, (yield child)))  # processed already: goes on at once
+        value = yield child
+        log.append((env.now, value))
+        again = yield child  # processed already: goes on at once
+        log.append((env.now, again))
         yield env.process(returning(env, 0))
 
     assert env.run(until=env.process(parent())) is None

@@ -29,7 +29,7 @@ OPTIONS += ["--help", "--version", "--traceback", "-h", "-q", "--", "--nope", "-
 ARGV = st.characters(codec="utf-8", exclude_characters="\0")  # a process cannot be given a null
 WORD = st.sampled_from(VALUES) | st.sampled_from(OPTIONS) | st.text(ARGV, max_size=8)
 LINES = st.tuples(
-    st.sampled_from([*COMMANDS, "", "runn"]),
+    st.sampled_from([*COMMANDS, "", "xrun"]),
     st.sampled_from([[], ["tiny.yaml"], ["kept"], ["kept", "kept"]]),
     st.lists(WORD, max_size=5),
 )

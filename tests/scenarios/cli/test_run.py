@@ -6,6 +6,7 @@ import json
 import shlex
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -13,6 +14,8 @@ from click.testing import CliRunner
 
 from scenarios.cli import main
 from scenarios.loader import read_raw
+from scenarios.model import Scenario
+from scenarios.runner import RunResult
 from tests.scenarios.cli.conftest import TINY, Splitbrain
 
 pytestmark = pytest.mark.usefixtures("without_matplotlib")
@@ -219,6 +222,26 @@ def test_the_worst_verdict_of_several_seeds_decides(splitbrain: Splitbrain) -> N
     done = splitbrain("run", VIOLATED, "--seeds", "1,2")
     assert done.exit_code == 1
     assert "2 seeds: 2 violated" in done.stdout
+
+
+def test_ctrl_c_keeps_the_seeds_that_are_done(
+    splitbrain: Splitbrain, tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from scenarios import runner
+
+    def run(scenario: Scenario, seed: int, **more: Any) -> RunResult:
+        if seed == 3:
+            raise KeyboardInterrupt
+        return whole(scenario, seed, **more)
+
+    whole = runner.run_scenario
+    monkeypatch.setattr(runner, "run_scenario", run)
+    done = splitbrain("run", tiny, "--seeds", "1..9")
+    assert (done.exit_code, done.stdout) == (130, "")
+    assert "2 of 9 runs are done and kept" in done.stderr
+    kept = sorted(path.name.split("-")[1] for path in Path("runs").iterdir())
+    assert kept == ["seed1", "seed2"]
+    assert len(list(Path("runs").glob("*/result.json"))) == 2
 
 
 @pytest.mark.parametrize("seeds", ["1..3", "1,2,3", "1, 2..3", "3..3,1..2"])

@@ -83,7 +83,7 @@ def test_a_run_that_ends_before_crash_and_bound_is_unknown():
     early = pair("n1", "n2", (45, S), crash_us=91)
     result = fd.strong_completeness([*GOOD_RUN, early], BOUND)
     assert result.verdict == "unknown"
-    assert "ended at 100 µs, before 1 of 3 pairs were due (the last at 101 µs)" in result.why
+    assert "ended at 100us, before 1 of 3 pairs were due (the last at 101us)" in result.why
     assert fd.strong_completeness([early], 9).verdict == "ok"
 
 

@@ -123,7 +123,7 @@ def test_a_late_or_missing_node_is_a_violation():
     assert "got it only at 9" in late.why
     never = deliver(INFORMED)
     assert isinstance(never, Violated)
-    assert "n5 should have had the update by 10 µs and never got it" in never.why
+    assert "n5 should have had the update by 10us and never got it" in never.why
 
 
 def test_a_node_that_is_down_for_good_need_not_have_it():
@@ -142,7 +142,7 @@ def test_a_node_that_recovers_has_the_bound_anew():
 def test_a_run_that_ends_too_early_is_unknown():
     result = deliver(INFORMED, end_us=9)
     assert result == Unknown(
-        "eventual delivery: the run ended at 9 µs, before 1 of 4 nodes were due (n5 at 10 µs)"
+        "eventual delivery: the run ended at 9us, before 1 of 4 nodes were due (n5 at 10us)"
     )
     assert deliver([*INFORMED, (60, "n5")], bound_us=70, end_us=50).verdict == "unknown"
 
