@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,7 +67,7 @@ def rerun(trace: Trace, path: Path, *, quiet: bool = True) -> RunResult:
     header = trace.header
     if header.get("scenario") is None:
         raise Refusal(f"{path}: the trace holds no scenario; only runs of scenarios are replayed")
-    scenario = from_value(header["scenario"], path)
+    scenario = replace(from_value(header["scenario"], path), metrics=())  # no part of the trace
     plan = plan_from(header["plan"], scenario)
     label = f"replay of {scenario.name} seed {header['seed']}"
     with progress(label, quiet=quiet) as report:

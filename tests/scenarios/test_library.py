@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from scenarios.loader import LIBRARY, from_value, library, load, read_raw
+from scenarios.metrics import METRICS
 from scenarios.overrides import parse_assignment, with_overrides
 from scenarios.runner import RunResult, run_scenario
 from sim.plan import describe
@@ -30,7 +31,7 @@ def test_it_is_made_for_readers(name: str) -> None:
     assert 20 <= len(scenario.text.split()) <= 160
     assert scenario.checks
     assert scenario.metrics
-    assert scenario.seeds == (1, 2, 3)
+    assert scenario.seeds[:3] == (1, 2, 3)
     text = (LIBRARY / f"{name}.yaml").read_text(encoding="utf-8")
     assert max(map(len, text.splitlines())) <= 100
 
@@ -63,9 +64,14 @@ def test_two_runs_leave_the_same_trace() -> None:
 # -- what the texts promise -----------------------------------------------------------------------
 
 
+def qos(result: RunResult) -> dict[str, Any]:
+    """The quality of service of this run alone."""
+    return METRICS["qos"](result)
+
+
 def mistakes(result: RunResult) -> dict[str, int]:
     """Detector → how often it was wrong."""
-    return {name: found["mistakes"] for name, found in result.metrics["qos"].items()}
+    return {name: found["mistakes"] for name, found in qos(result).items()}
 
 
 def wrong_pairs(result: RunResult, detector: str) -> dict[str, int]:

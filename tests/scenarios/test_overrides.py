@@ -31,7 +31,7 @@ def test_a_value_is_replaced_and_the_rest_is_kept() -> None:
 
 
 def test_lists_are_indexed_from_0() -> None:
-    again = with_overrides(RAW, {"faults.1.loss": "50%", "seeds.0": 9})
+    again = with_overrides({**RAW, "seeds": [1, 2, 3]}, {"faults.1.loss": "50%", "seeds.0": 9})
     assert again["faults"][1]["loss"] == "50%"
     assert again["seeds"] == [9, 2, 3]
 
