@@ -18,6 +18,7 @@ myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 exclude_patterns = ["_build"]
 nitpicky = False
+suppress_warnings = ["misc.highlighting_failure"]  # fences that the tests read
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"

@@ -34,6 +34,12 @@ def measure(run: RunResult, progress: Progress | None = None) -> dict[str, Any]:
     return found
 
 
+def by_itself(scenario: Scenario) -> Scenario:
+    """The scenario with metrics of the single run only, where each seed is run anyway."""
+    metrics = tuple("qos" if name == OVER_SEEDS else name for name in scenario.metrics)
+    return replace(scenario, metrics=tuple(dict.fromkeys(metrics)))
+
+
 def further_seeds(scenario: Scenario, seed: int) -> list[int]:
     """The seeds that a run with ``seed`` also runs, unrecorded, for its metrics."""
     if OVER_SEEDS not in scenario.metrics:

@@ -145,11 +145,12 @@ def _scenario(sweep: Sweep, job: Job) -> Any:
 
 def run_job(sweep: Sweep, job: Job) -> Row:
     """Run one job, without a trace. A protocol that raises gives a row with verdict "error"."""
+    from scenarios.metrics import by_itself
     from scenarios.runner import run_scenario
 
     row: Row = {"job": job.index, "settings": dict(job.settings), "seed": job.seed}
     try:
-        run = run_scenario(_scenario(sweep, job), job.seed, trace=False)
+        run = run_scenario(by_itself(_scenario(sweep, job)), job.seed, trace=False)
     except Exception as error:  # a bug of one setting must not lose the runs of the others
         return {**row, "verdict": "error", "why": f"{type(error).__name__}: {error}", "metrics": {}}
     found = run.verdict

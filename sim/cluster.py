@@ -27,6 +27,7 @@ from sim.topology import Topology
 from sim.trace import Recorder
 
 Observer = Callable[[int, NodeId, object], None]
+Completed = Callable[["OperationRecord"], None]
 
 
 @dataclass(slots=True)
@@ -61,6 +62,7 @@ class Cluster:
         self.network = Network(self, topology)
         self.observers: list[Observer] = []
         self.history: list[OperationRecord] = []
+        self.on_complete: list[Completed] = []
         self.lifecycle: list[tuple[int, NodeId, str]] = []
 
     # -- building -------------------------------------------------------------------------
@@ -180,10 +182,16 @@ class Cluster:
         return number
 
     def complete(self, operation: int, outcome: Outcome) -> None:
-        """An operation ends; only the first reply counts."""
+        """An operation ends; only the first reply counts.
+
+        ``on_complete`` hears of it, in the middle of a step: whoever wants to invoke another
+        operation then puts that on the engine's queue (``engine.call_later``).
+        """
         record = self.history[operation]
         if record.outcome is None:
             record.outcome, record.completed_us = outcome, self.engine.now
+            for hear in self.on_complete:
+                hear(record)
 
     def refuse(self, operation: int, reason: str) -> None:
         """An operation could not even begin: it surely had no effect."""

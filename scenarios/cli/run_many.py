@@ -23,7 +23,10 @@ def run_many(scenario: Scenario, seeds: Sequence[int], settings: Settings) -> in
 
     On Ctrl-C the runs that are done are there already.
     """
+    from scenarios.metrics import by_itself
+
     results: list[dict[str, Any]] = []
+    scenario = by_itself(scenario)
     for seed in seeds:
         try:
             results.append(_run(scenario, seed, settings))

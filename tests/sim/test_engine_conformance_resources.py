@@ -66,6 +66,7 @@ def test_a_request_that_is_given_up_leaves_the_queue(env, log) -> None:
     resource = simpy.Resource(env)
 
     def impatient():
+        yield env.timeout(0)  # to ask after a
         with resource.request() as request:
             got = yield request | env.timeout(2)
             log.append((env.now, "reneges", request in got))
@@ -211,7 +212,7 @@ def test_a_container_makes_putters_and_getters_wait(env, log) -> None:
 
 
 def test_a_container_refuses_what_makes_no_sense(env) -> None:
-    with pytest.raises(ValueError, match="init must be <= capacity"):
+    with pytest.raises(ValueError, match='"init" must be <= "capacity"'):
         simpy.Container(env, capacity=1, init=2)
     tank = simpy.Container(env)
     for amount in (0, -1):

@@ -26,8 +26,8 @@ class RaftOptions:
       timeout steps down.
       ``sticky_leader`` (§4.2.3): disregard requests for votes within the least election timeout
       of hearing from a leader.
-      ``priorities`` (not in the dissertation; TiKV's raft-rs, Ratis): a server refuses its vote to
-      a candidate of lower priority, unless that one's log is longer.
+      ``priorities`` (not in the dissertation; raft-rs, Ratis): a server refuses its vote to a
+      candidate of lower priority, unless that one's log is more up-to-date.
     Replication
       ``noop`` (§6.4): begin each term with a no-op, without which entries of older terms stay
       uncommitted, and reads and changes wait, until a client writes.

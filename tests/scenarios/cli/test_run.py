@@ -278,9 +278,7 @@ def test_the_report_has_a_table_of_the_quality_of_service(splitbrain: Splitbrain
     assert [line.split()[0] for line in table[::4]] == ["fixed", "phi", "nfd-e"]
     assert ["T_D" in line for line in table] == [True, False, False, False] * 3
     assert ["P_A" in line for line in table] == [False, False, False, True] * 3
-    kept = json.loads(next(Path("runs").glob("*/result.json")).read_text())["metrics"][
-        "qos-over-seeds"
-    ]
+    kept = json.loads(next(Path("runs").glob("*/result.json")).read_text())["metrics"]["qos"]
     mean_s = kept["phi"]["t_d"]["value"] / 1e6
     assert f"  {mean_s:.2f}s  " in table[4]
     assert f"  {kept['phi']['p_a']['value']:.5f}  " in table[7]

@@ -110,7 +110,7 @@ def test_a_log_for_shiviz(splitbrain: Splitbrain, run: Path, trace: Trace) -> No
         (["--cone", 10**9], "no event has the id"),
         (["--why", 1, "--cone", 1], "exclude"),
         (["--why", "x"], "--why"),
-        (["kind=messag"], "did you mean 'message'?"),
+        (["kind=messagex"], "did you mean 'message'?"),
         (["nod=n1"], "did you mean 'node'?"),
         (["n1"], "text=n1"),
         (["t=5"], "5"),
