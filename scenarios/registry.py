@@ -63,6 +63,12 @@ PROTOCOLS: dict[str, Protocol] = {
             "sites regularly resolve all differences with a random partner",
             "Demers et al., PODC 1987, §1.3",
         ),
+        Protocol(
+            "raft",
+            "protocols.consensus.raft.server:RaftServer",
+            "a replicated log and state machine, with all of the dissertation's features as options",
+            "Ongaro, Ousterhout, USENIX ATC 2014; Ongaro, dissertation, Stanford 2014",
+        ),
     )
 }
 """The bundled protocols by their names in scenario files."""

@@ -84,6 +84,7 @@ class Node:
         "timers",
         "traced",
         "up",
+        "watch",
         "wires",
     )
 
@@ -106,6 +107,7 @@ class Node:
         self.disk: Disk | None = None
         self.stepping: Careful | None = None
         self.traced: Traced | None = None
+        self.watch: Callable[[Node], None] | None = None  # called after every step
         self.step_cause = -1
         self.delivered = 0
         self.fast = False
@@ -225,6 +227,8 @@ class Node:
                 check_declared(process)
         except Exception as error:
             raise self.blame(error, Receive(src, message)) from error
+        if self.watch is not None:
+            self.watch(self)
 
     def receive(self, envelope: Envelope) -> None:
         """A message comes off any wire."""
@@ -302,6 +306,8 @@ class Node:
                 check_declared(self.process)
         except Exception as error:
             raise self.blame(error, event) from error
+        if self.watch is not None:
+            self.watch(self)
 
     def blame(self, error: Exception, event: Event) -> Exception:
         """The same error, naming node, time, event and seed."""
@@ -364,6 +370,8 @@ class Node:
                 check_declared(process)
         except Exception as error:
             raise self.blame(error, Fire(value)) from error
+        if self.watch is not None:
+            self.watch(self)
 
     def invoke(self, operation: int, call: object, cause: int = -1) -> None:
         """A client operation reaches the node."""

@@ -114,6 +114,8 @@ class Traced(SimContext):
             )
         except Exception as error:
             raise node.blame(error, Receive(src, message)) from error
+        if node.watch is not None:
+            node.watch(node)
         if slot >= BLOCK:
             recorder.flush()
 

@@ -57,6 +57,8 @@ class ClientOptions:
     attempts_max        requests per operation; None: as many as the deadline allows
     hedge_us            how long after a request a second server is asked as well; None: never
     queue_limit         operations that may wait while one is under way; one more fails at once
+    queue_us            how long an operation may wait before it is sent; then it surely failed.
+                        None: it is sent before its deadline, if only just, and may end unknown
     network_duplicates  whether a request may be delivered twice. If so, a refused request may
                         come again and be accepted, so that a write which was sent never ends as
                         *fail*. False for TCP-like links: then refusals count.
@@ -70,12 +72,13 @@ class ClientOptions:
     attempts_max: int | None = None
     hedge_us: int | None = None
     queue_limit: int = 1_000
+    queue_us: int | None = None
     network_duplicates: bool = True
 
     def __post_init__(self) -> None:
         _whole("timeout_us", self.timeout_us, 1)
         _whole("queue_limit", self.queue_limit, 0)
-        for name in ("deadline_us", "attempts_max", "hedge_us"):
+        for name in ("deadline_us", "attempts_max", "hedge_us", "queue_us"):
             value = getattr(self, name)
             if value is not None:
                 _whole(name, value, 1)

@@ -38,6 +38,7 @@ from protocols.api import (
     Context,
     NodeId,
     durable,
+    observation,
     on,
     on_operation,
     on_timer,
@@ -57,14 +58,29 @@ from protocols.clients.messages import (
     Response,
 )
 from protocols.clients.policy import ClientOptions
-from protocols.clients.timers import DeadlineDue, HedgeDue, RequestTimeout, RetryDue
+from protocols.clients.timers import DeadlineDue, HedgeDue, QueueDue, RequestTimeout, RetryDue
 from protocols.machines import COMMANDS, read_only
 
-__all__ = ["TIMEOUT", "DeadlineDue", "HedgeDue", "RequestTimeout", "RetryDue", "SessionClient"]
+__all__ = [
+    "TIMEOUT",
+    "ClientStarted",
+    "DeadlineDue",
+    "HedgeDue",
+    "RequestTimeout",
+    "RetryDue",
+    "SessionClient",
+]
 
 TIMEOUT: Final = "timeout"
-"""The reason of an operation that ended while no server had said anything about it."""
+"""The reason of an operation that ended while it waited for an answer."""
 _TRIED_AGAIN = (NOT_LEADER, NO_QUORUM, OVERLOADED, SHUTTING_DOWN, STEPPED_DOWN)
+
+
+@observation
+class ClientStarted:
+    """The client begins a new incarnation with this session; calls of an earlier one are lost."""
+
+    session: int
 
 
 @process
@@ -103,6 +119,7 @@ class SessionClient:
         if not self.servers:
             raise ValueError(f"{self.me}: servers = (): give at least one server to ask")
         self.session += 1
+        ctx.observe(ClientStarted(self.session))
 
     # -- calls ----------------------------------------------------------------------------
 
@@ -117,11 +134,15 @@ class SessionClient:
             ctx.set_timer(DeadlineDue(self.calls.last), after=self.options.deadline_us)
         if not self.ticket:
             self.begin_next(ctx)
+        elif self.options.queue_us is not None:
+            ctx.set_timer(QueueDue(self.calls.last), after=self.options.queue_us)
 
     def begin_next(self, ctx: Context) -> None:
         """Send the first request of the oldest call, if there is one."""
         self.ticket = self.calls.first if self.calls else 0
         if self.ticket:
+            if self.options.queue_us is not None:
+                ctx.cancel_timer(QueueDue(self.ticket))
             self.sequence += 1
             self.silent = ()
             self.attempts = self.unrefused = self.misses = self.pauses = 0
@@ -142,14 +163,16 @@ class SessionClient:
         surely_no_effect = self.surely_refused() or self.has_no_effect(self.command)
         self.complete(ctx, fail(self.reason) if surely_no_effect else info(self.reason))
 
-    @on_timer(DeadlineDue)
-    def end_overdue(self, ctx: Context, t: DeadlineDue) -> None:
+    @on_timer(DeadlineDue, QueueDue)
+    def end_overdue(self, ctx: Context, t: DeadlineDue | QueueDue) -> None:
         """End the call, whether it is under way or was never sent."""
         if t.ticket == self.ticket:
             self.give_up(ctx)
         elif t.ticket in self.calls.open:
             ctx.reply(self.calls.open[t.ticket].id, fail(TIMEOUT))
             self.calls = self.calls.remove(t.ticket)
+            if self.options.deadline_us is not None:
+                ctx.cancel_timer(DeadlineDue(t.ticket))
 
     @property
     def command(self) -> Any:

@@ -1,10 +1,10 @@
-"""The timers of a client: at most one of each kind is set, but for the deadlines."""
+"""The timers of a client: at most one of each kind is set, but for those with a ticket."""
 
 from __future__ import annotations
 
 from protocols.api import timer
 
-__all__ = ["DeadlineDue", "HedgeDue", "RequestTimeout", "RetryDue"]
+__all__ = ["DeadlineDue", "HedgeDue", "QueueDue", "RequestTimeout", "RetryDue"]
 
 
 @timer
@@ -25,5 +25,12 @@ class RetryDue:
 @timer
 class DeadlineDue:
     """The call with this ticket must end."""
+
+    ticket: int
+
+
+@timer
+class QueueDue:
+    """The call with this ticket has waited too long to be sent."""
 
     ticket: int

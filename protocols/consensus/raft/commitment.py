@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from protocols.api import Context
-from protocols.client import Outcome, info, ok
+from protocols.client import Outcome, fail, ok
 from protocols.clients.messages import SESSION_EXPIRED, Request
 from protocols.consensus.raft import quorum
 from protocols.consensus.raft.configuration import Configuration
@@ -52,7 +52,10 @@ class Commitment(RaftState):
                 self.sessions = expire(self.sessions, entry.time_us, lifetime)
         for index, configuration in configurations:
             self.configuration_committed(ctx, index, configuration)
-        self.snapshot_if_due(ctx)
+        if self.configuration.auto_leave:
+            self.leave_joint_if_due(ctx)
+        if self.options.snapshot_every:
+            self.snapshot_if_due(ctx)
         if self.granted:
             self.answer_granted(ctx)
         if self.reads:
@@ -72,5 +75,5 @@ class Commitment(RaftState):
             self.sessions = remember(self.sessions, request, answer, now_us)
             return ok(answer)
         if verdict is EXPIRED:
-            return info(SESSION_EXPIRED)
+            return fail(SESSION_EXPIRED)
         return None if verdict is STALE else ok(verdict.answer)

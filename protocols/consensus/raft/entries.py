@@ -7,14 +7,14 @@ Source: Ongaro, "Consensus: Bridging Theory and Practice", 2014 ("the dissertati
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from protocols.api import Map, NodeId, message
 from protocols.consensus.raft.configuration import Configuration
 from protocols.consensus.raft.sessions import Session
 from protocols.machines.machine import Machine
 
-__all__ = ["NOOP", "Entry", "Noop", "Snapshot"]
+__all__ = ["NOOP", "Chunk", "Entry", "Noop", "Snapshot"]
 
 
 @message
@@ -53,3 +53,11 @@ class Snapshot:
     machine: Machine
     sessions: Map[NodeId, Session]
     time_us: int = 0
+
+
+@message
+class Chunk:
+    """A piece of a snapshot: a part of the machine, or some (client, session) pairs."""
+
+    kind: Literal["machine", "sessions"]
+    data: Any

@@ -36,8 +36,9 @@ class Leading(RaftState):
         """§5.3: "When a leader first comes to power …"; §8: it commits a no-op entry."""
         self.role, self.leader, self.votes = Role.LEADER, self.me, Map()
         self.match_index = Map({self.me: self.last_index})
-        self.next_index = self.progress = Map()
+        self.next_index, self.progress = Map(), Map()
         self.start_tracking(ctx)
+        self.transfer_settled(ctx, self.me)
         ctx.observe(BecameLeader(self.current_term))
         ctx.set_timer(HeartbeatDue(), after=self.options.heartbeat_us)
         if self.options.check_quorum:
@@ -72,7 +73,8 @@ class Leading(RaftState):
                 self.respond(ctx, entry.command, info(STEPPED_DOWN))
         self.give_up_reads(ctx)
         self.give_up_change(ctx)
-        self.next_index = self.match_index = self.progress = self.sending = self.acked = Map()
+        self.next_index, self.match_index, self.acked = Map(), Map(), Map()
+        self.progress, self.sending = Map(), Map()
         self.active, self.round, self.round_times = frozenset(), 0, Log()
         self.lease_from_us, self.batching, self.handed_over = None, False, False
 

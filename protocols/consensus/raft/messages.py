@@ -7,12 +7,10 @@ Every message carries its sender's ``term``, unless it says otherwise.
 
 from __future__ import annotations
 
-from typing import Any, Literal
-
 from protocols.api import message
 from protocols.clients.messages import Request
 from protocols.consensus.raft.configuration import Configuration
-from protocols.consensus.raft.entries import Entry
+from protocols.consensus.raft.entries import Chunk, Entry
 
 __all__ = [
     "AppendEntries",
@@ -108,8 +106,8 @@ class AppendReply:
 class InstallSnapshot:
     """Chunk ``number`` (0, 1, …) of the leader's snapshot (figure 13).
 
-    A chunk is a part of the machine or of the sessions, as ``kind`` says; ``done``: the last one.
-    ``last_index``, ``last_term``, ``configuration`` and ``time_us`` are those of the snapshot.
+    ``done``: it is the last one. ``last_index``, ``last_term``, ``configuration`` and ``time_us``
+    are those of the snapshot.
     """
 
     term: int
@@ -118,8 +116,7 @@ class InstallSnapshot:
     configuration: Configuration
     time_us: int
     number: int
-    kind: Literal["machine", "sessions"]
-    data: Any
+    chunk: Chunk
     done: bool
     round: int = 0
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any
 
 from protocols.api import Log, NodeId, message
 from protocols.consensus.raft.admin import Asker
 from protocols.consensus.raft.configuration import Configuration
-from protocols.consensus.raft.entries import Snapshot
+from protocols.consensus.raft.entries import Chunk, Snapshot
 
 __all__ = ["Incoming", "Progress", "Sending", "Staging", "Transfer"]
 
@@ -27,20 +26,20 @@ class Progress(Enum):
 
 @message
 class Sending:
-    """A snapshot on its way to a follower: its chunks (kind, data); ``next`` is outstanding."""
+    """A snapshot on its way to a follower: ``next`` is outstanding."""
 
     snapshot: Snapshot
-    chunks: tuple[tuple[str, Any], ...]
+    chunks: tuple[Chunk, ...]
     next: int = 0
 
 
 @message
 class Incoming:
-    """The chunks (kind, data) received of the snapshot up to ``last_index``, ``last_term``."""
+    """The chunks received of the snapshot up to ``last_index``, ``last_term``."""
 
     last_index: int
     last_term: int
-    chunks: Log[tuple[str, Any]] = Log(first=0)
+    chunks: Log[Chunk] = Log(first=0)
 
 
 @message

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from protocols.api import Context, NodeId, on
-from protocols.client import Outcome, fail, info, ok
+from protocols.client import Outcome, fail, ok
 from protocols.clients.messages import (
     NOT_LEADER,
     OVERLOADED,
@@ -56,7 +56,7 @@ class Serving(RaftState):
             if verdict is FRESH:
                 self.take(ctx, request)
             elif verdict is EXPIRED:
-                self.respond(ctx, request, info(SESSION_EXPIRED))
+                self.respond(ctx, request, fail(SESSION_EXPIRED))
             elif verdict is not STALE:
                 self.respond(ctx, request, ok(verdict.answer))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import islice
 
 from protocols.api import Context, Log, Map, NodeId, on
-from protocols.consensus.raft.entries import Snapshot
+from protocols.consensus.raft.entries import Chunk, Snapshot
 from protocols.consensus.raft.messages import InstallSnapshot, SnapshotReply
 from protocols.consensus.raft.observations import SnapshotTaken
 from protocols.consensus.raft.progress import Incoming, Progress, Sending
@@ -25,8 +25,7 @@ class Snapshots(RaftState):
 
     def snapshot_if_due(self, ctx: Context) -> None:
         """§5.1.3: when enough entries were applied since the last one."""
-        every = self.options.snapshot_every
-        if every and self.last_applied - self.snapshot_index >= every:
+        if self.last_applied - self.snapshot_index >= self.options.snapshot_every:
             self.take_snapshot(ctx)
 
     def take_snapshot(self, ctx: Context) -> None:
@@ -58,20 +57,19 @@ class Snapshots(RaftState):
         self.next_index = self.next_index.set(peer, snapshot.last_index + 1)
         self.send_chunk(ctx, peer)
 
-    def chunks_of(self, snapshot: Snapshot) -> tuple[tuple[str, object], ...]:
-        """The snapshot in chunks of at most ``options.chunk`` items: (kind, data)."""
+    def chunks_of(self, snapshot: Snapshot) -> tuple[Chunk, ...]:
+        """The snapshot in chunks of at most ``options.chunk`` items."""
         size = self.options.chunk
-        chunks = [("machine", part) for part in snapshot.machine.parts(size)]
+        chunks = [Chunk("machine", part) for part in snapshot.machine.parts(size)]
         items = iter(snapshot.sessions.items())
         while part := tuple(islice(items, size)):
-            chunks.append(("sessions", part))
+            chunks.append(Chunk("sessions", part))
         return tuple(chunks)
 
     def send_chunk(self, ctx: Context, peer: NodeId) -> None:
         """Send the outstanding chunk, again with each heartbeat until it is acknowledged."""
         sending = self.sending[peer]
         snapshot, number = sending.snapshot, sending.next
-        kind, data = sending.chunks[number]
         message = InstallSnapshot(
             self.current_term,
             snapshot.last_index,
@@ -79,8 +77,7 @@ class Snapshots(RaftState):
             snapshot.configuration,
             snapshot.time_us,
             number,
-            kind,
-            data,
+            sending.chunks[number],
             number + 1 == len(sending.chunks),
             self.round,
         )
@@ -151,7 +148,7 @@ class Snapshots(RaftState):
         if incoming is None or not same:
             incoming = Incoming(m.last_index, m.last_term)
         if m.number == len(incoming.chunks):
-            chunks = incoming.chunks.append((m.kind, m.data))
+            chunks = incoming.chunks.append(m.chunk)
             incoming = Incoming(m.last_index, m.last_term, chunks)
         self.incoming = incoming
         return incoming
@@ -160,11 +157,11 @@ class Snapshots(RaftState):
         """5, 7 and 8: the snapshot replaces the whole log and the state machine (S61)."""
         assert self.incoming is not None
         chunks, self.incoming = self.incoming.chunks, None
-        parts = tuple(data for kind, data in chunks if kind == "machine")
-        sessions = Map([pair for kind, data in chunks if kind == "sessions" for pair in data])
+        parts = tuple(chunk.data for chunk in chunks if chunk.kind == "machine")
+        pairs = [pair for chunk in chunks if chunk.kind == "sessions" for pair in chunk.data]
         machine = type(self.initial).from_parts(parts)
         self.snapshot = Snapshot(
-            m.last_index, m.last_term, m.configuration, machine, sessions, m.time_us
+            m.last_index, m.last_term, m.configuration, machine, Map(pairs), m.time_us
         )
         self.log = Log(first=m.last_index + 1)
         self.load_snapshot()

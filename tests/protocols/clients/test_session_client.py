@@ -18,14 +18,15 @@ from protocols.clients.messages import (
     Response,
 )
 from protocols.clients.policy import Backoff, ClientOptions
-from protocols.clients.session_client import TIMEOUT, SessionClient
-from protocols.clients.timers import DeadlineDue, HedgeDue, RequestTimeout, RetryDue
+from protocols.clients.session_client import TIMEOUT, ClientStarted, SessionClient
+from protocols.clients.timers import DeadlineDue, HedgeDue, QueueDue, RequestTimeout, RetryDue
 from protocols.machines.counter import Add, Read
 from protocols.step import (
     CancelTimer,
     Effect,
     Fire,
     Invoke,
+    Observe,
     Receive,
     Reply,
     Send,
@@ -51,7 +52,7 @@ PAUSE = SetTimer(RetryDue(), (10 * MS, 20 * MS))
 
 def client(options: ClientOptions = OPTIONS, servers: str = "n1 n2 n3") -> SessionClient:
     made = SessionClient(me="c1", servers=tuple(servers.split()), options=options)
-    assert step(made, Start()) == ()
+    assert step(made, Start()) == (Observe(ClientStarted(1)),)
     return made
 
 
@@ -296,9 +297,20 @@ def test_an_operation_that_never_left_surely_failed_at_its_deadline() -> None:
     c = client(changed(network_duplicates=True))
     for number in (1, 2, 3):
         step(c, Invoke(number, Add(number)))
-    assert step(c, Fire(DeadlineDue(2))) == (Reply(2, fail(TIMEOUT)),)
+    assert step(c, Fire(DeadlineDue(2)))[0] == Reply(2, fail(TIMEOUT))
     assert asked_in(answer(c, "n1", ok(1))) == ["n1"]
     assert (c.sequence, c.command) == (2, Add(3))
+
+
+def test_an_operation_that_waited_too_long_to_be_sent_surely_failed() -> None:
+    c = client(changed(queue_us=200 * MS))
+    step(c, Invoke(1, Add(1)))
+    for number in (2, 3):
+        waiting = step(c, Invoke(number, Add(number)))
+        assert waiting[1:] == (SetTimer(QueueDue(number), 200 * MS),)
+    assert step(c, Fire(QueueDue(2))) == (Reply(2, fail(TIMEOUT)), CancelTimer(DeadlineDue(2)))
+    effects = answer(c, "n1", ok(1))
+    assert effects[3:] == (CancelTimer(QueueDue(3)), Send("n1", request(2, Add(3))), WAIT)
 
 
 # -- honesty -------------------------------------------------------------------------------
@@ -435,7 +447,7 @@ def test_a_new_incarnation_has_a_new_session() -> None:
     c = client()
     step(c, Invoke(1, Add(1)))
     again = recovered(c, durable_state(c))
-    step(again, Start())
+    assert step(again, Start()) == (Observe(ClientStarted(2)),)
     assert step(again, Invoke(2, Add(1)))[1] == Send("n1", Request("c1", 2, 1, Add(1), 0))
     assert answer(again, "n1", ok(1), to=(1, 1)) == ()
 

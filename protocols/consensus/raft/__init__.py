@@ -1,0 +1,1 @@
+"""Raft, chapter by chapter; begin with :mod:`protocols.consensus.raft.server`."""

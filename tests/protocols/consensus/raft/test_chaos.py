@@ -1,0 +1,118 @@
+"""Random faults, many seeds: what figure 3 promises always holds, and all is well after they end.
+
+Each run: five servers, three clients that append unique tokens to one key and read it, and faults
+from 0.5 s to 4 s; then one second of calm, after which a read must succeed within five.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import pytest
+
+from protocols.api import MS, SECOND
+from protocols.machines.kv import Append, Get
+from sim import faults as f
+from sim.latency import Uniform
+from tests.protocols.consensus.raft.clusters import Raft, at, check_appends, servers
+
+BEGIN, END = 500 * MS, 4 * SECOND
+NODES = servers(5)
+EVERYTHING: dict[str, Any] = {"snapshot_every": 7, "trailing": 2, "chunk": 2, "max_batch": 3}
+SETTINGS: dict[str, dict[str, Any]] = {
+    "default": {},
+    "figure 2 alone": {
+        **{"pre_vote": False, "check_quorum": False, "sticky_leader": False, "noop": False},
+        **{"fast_backup": False, "pipeline": False, "reads": "log"},
+    },
+    "follower reads, snapshots": {**EVERYTHING, "follower_reads": True, "forward": True},
+    "leases, small window": {"reads": "lease", "clock_drift_ppm": 1000, "window": 2, "batch_us": 3},
+}
+Draw = Callable[[Random, int, int], f.Fault]
+
+
+def crash(rng: Random, begin: int, end: int) -> f.Fault:
+    targets = at(*rng.sample(NODES, 1 + rng.randrange(3)))
+    return f.Crash(at_us=begin, until_us=end, targets=targets)
+
+
+def crash_inside(rng: Random, begin: int, end: int) -> f.Fault:
+    targets = at(rng.choice(NODES))
+    return f.Crash(at_us=begin, until_us=end, targets=targets, escape=rng.randrange(4))
+
+
+def crash_leader(rng: Random, begin: int, end: int) -> f.Fault:
+    return f.Crash(at_us=begin, until_us=end, targets=(f.Target("role", "leader"),))
+
+
+def pause(rng: Random, begin: int, end: int) -> f.Fault:
+    return f.Pause(at_us=begin, until_us=end, targets=at(rng.choice(NODES)))
+
+
+def partition(rng: Random, begin: int, end: int) -> f.Fault:
+    shape = rng.choice(("halves", "ring", "bridge", "majority", "isolate", "one_way"))
+    one, rest = rng.choice(NODES), NODES
+    groups: tuple[f.Targets, ...] = ()
+    if shape in ("majority", "isolate"):
+        groups = (at(one),)
+    elif shape == "one_way":
+        groups = (at(one), at(*(node for node in rest if node != one)))
+    return f.Partition(at_us=begin, until_us=end, shape=shape, groups=groups)  # type: ignore[arg-type]
+
+
+def bad_links(rng: Random, begin: int, end: int) -> f.Fault:
+    return f.Link(
+        at_us=begin,
+        until_us=end,
+        src=(f.Target("all"),),
+        dst=(f.Target("all"),),
+        loss=rng.choice((0.0, 0.2)),
+        duplicate=rng.choice((0.0, 0.3)),
+        jitter_us=rng.choice((0, 40 * MS)),
+    )
+
+
+KINDS: tuple[Draw, ...] = (crash, crash_inside, crash_leader, pause, partition, bad_links)
+
+
+def plan(rng: Random) -> tuple[f.Fault, ...]:
+    """Up to six faults, overlapping as they like."""
+    faults = []
+    for _ in range(2 + rng.randrange(5)):
+        begin = BEGIN + rng.randrange(END - BEGIN - 100 * MS)
+        end = min(END, begin + 50 * MS + rng.randrange(1500 * MS))
+        faults.append(rng.choice(KINDS)(rng, begin, end))
+    return tuple(faults)
+
+
+def run(seed: int, **options: Any) -> Raft:
+    rng = Random(seed)
+    raft = Raft(5, seed=seed, clients=3, latency=Uniform(MS, 6 * MS), plan=plan(rng), **options)
+    for number in range(30):
+        client = f"c{1 + rng.randrange(3)}"
+        raft.invoke_at(rng.randrange(END), client, Append("x", f"<{number}>"))
+        raft.invoke_at(rng.randrange(END), client, Get("x"))
+    raft.run(END + SECOND)
+    check_appends(raft, "x")
+    raft.run_for(SECOND)
+    raft.safety.check(raft.everybody)
+    assert len(raft.leaders()) == 1
+    applied = {raft[node].last_applied for node in raft.everybody}
+    assert len(applied) == 1, f"not all caught up: {applied}"
+    return raft
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("seed", range(3))
+def test_faults_do_no_harm(setting: str, seed: int) -> None:
+    run(seed, **SETTINGS[setting])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("first", range(3, 53, 10))
+def test_faults_do_no_harm_in_two_hundred_runs(setting: str, first: int) -> None:
+    for seed in range(first, first + 10):
+        run(seed, **SETTINGS[setting])
