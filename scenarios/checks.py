@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from scenarios.records import down_times, pair_records
 from sim.check import detectors, gossip
+from sim.check.replicated_log import ReplicatedLogInvariants
 from sim.check.result import Ok, Result, Unknown
 from sim.check.timeline import PairRecord
 
 if TYPE_CHECKING:
+    from scenarios.model import Scenario
     from scenarios.runner import RunResult
+    from sim.cluster import Cluster
 
 Judge = Callable[["RunResult", Mapping[str, Any]], list[tuple[str, Result]]]
 
@@ -28,6 +31,13 @@ class Check:
     text: str
     parameters: Mapping[str, int | float | str | None]
     judge: Judge
+    attach: Callable[[Cluster], Any] | None = None  # called before the start, to watch the run
+
+
+def attach(cluster: Cluster, scenario: Scenario) -> dict[str, Any]:
+    """Let the checks that watch the run do so; what each has to look at, by its id."""
+    chosen = [CHECKS[spec.id] for spec in scenario.checks]
+    return {check.id: check.attach(cluster) for check in chosen if check.attach is not None}
 
 
 def judge(run: RunResult) -> list[tuple[str, Result]]:
@@ -174,6 +184,13 @@ CHECKS: dict[str, Check] = {
             "every rumor reaches every node that is up, within the bound after the last fault",
             {"bound_us": None},
             _delivered,
+        ),
+        Check(
+            "replicated-log",
+            "Raft's five safety properties and its runtime invariants hold after every step",
+            {},
+            lambda run, p: [("replicated-log", run.attached["replicated-log"].result())],
+            ReplicatedLogInvariants,
         ),
         Check(
             "converged",

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from protocols.values import NodeId
+from scenarios.traffic_spec import Traffic
 from sim.latency import Latency
 from sim.nemesis import NemesisSpec
 from sim.plan import Plan
@@ -55,6 +56,7 @@ class Scenario:
     disk_sync: Latency | None = None
     clocks: Mapping[NodeId, tuple[int, int]] = field(default_factory=dict)
     workload: tuple[WorkItem, ...] = ()
+    traffic: Traffic | None = None
     faults: Plan = field(default_factory=Plan)
     nemesis: NemesisSpec | None = None
     checks: tuple[CheckSpec, ...] = ()

@@ -13,6 +13,8 @@ from protocols.values import NodeId
 from scenarios import registry
 from scenarios.checks_read import parse_checks
 from scenarios.model import CheckSpec, Scenario, WorkItem
+from scenarios.traffic_read import parse_traffic
+from scenarios.traffic_spec import Traffic
 from scenarios.values_read import (
     parse_disk,
     parse_flag,
@@ -37,7 +39,17 @@ __all__ = ["KEYS", "domains", "read_scenario"]
 
 KEYS = (
     *("name", "title", "text", "protocol", "parameters", "nodes", "topology", "link", "service"),
-    *("disk", "clocks", "workload", "faults", "nemesis", "checks", "metrics", "duration"),
+    *(
+        "disk",
+        "clocks",
+        "workload",
+        "traffic",
+        "faults",
+        "nemesis",
+        "checks",
+        "metrics",
+        "duration",
+    ),
     *("seeds", "random_ties"),
 )
 """The keys of a scenario file."""
@@ -65,6 +77,7 @@ def read_scenario(raw: Mapping[str, Any], source: Path | None = None) -> Scenari
     no_metrics: tuple[str, ...] = ()
     no_checks: tuple[CheckSpec, ...] = ()
     none: Latency | None = None
+    no_traffic: Traffic | None = None
     made: dict[str, Any] = {
         "name": fields.need("name", parse_name, "a name such as my-scenario"),
         "title": fields.need("title", parse_title, "a title of one line"),
@@ -74,6 +87,7 @@ def read_scenario(raw: Mapping[str, Any], source: Path | None = None) -> Scenari
         "metrics": fields.read("metrics", parse_metrics, no_metrics),
         "checks": fields.read("checks", parse_checks, no_checks),
         "service": fields.read("service", parse_latency, none),
+        "traffic": fields.read("traffic", parse_traffic, no_traffic),
         "disk_sync": fields.read("disk", parse_disk, None),
     }
     setting = _read_setting(fields)

@@ -66,7 +66,7 @@ PROTOCOLS: dict[str, Protocol] = {
         Protocol(
             "raft",
             "protocols.consensus.raft.server:RaftServer",
-            "a replicated log and state machine, with all of the dissertation's features as options",
+            "a replicated log and state machine; the dissertation's features as options",
             "Ongaro, Ousterhout, USENIX ATC 2014; Ongaro, dissertation, Stanford 2014",
         ),
     )

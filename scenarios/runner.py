@@ -11,10 +11,11 @@ from typing import Any
 from protocols.values import NodeId
 from scenarios import registry
 from scenarios._version import __version__
-from scenarios.checks import judge
+from scenarios.checks import attach, judge
 from scenarios.code import code_digest
 from scenarios.metrics import further_seeds, measure
 from scenarios.model import Scenario
+from scenarios.traffic import schedule as add_clients
 from scenarios.workload import schedule
 from sim.check.result import Result, Unknown, combine
 from sim.clocks import NodeClock
@@ -46,6 +47,7 @@ class RunResult:
     wall_s: float = 0.0
     checks: list[tuple[str, Result]] = field(default_factory=list)
     metrics: dict[str, Any] = field(default_factory=dict)
+    attached: dict[str, Any] = field(default_factory=dict)  # what checks watched, by their id
 
     @property
     def digest(self) -> str | None:
@@ -177,7 +179,11 @@ def run_scenario(
     injector = Injector(
         cluster, plan.faults, [describe(x) for x in plan.faults], subjects=scenario.nodes
     )
+    attached = attach(cluster, scenario)
     schedule(cluster, scenario)
+    if scenario.traffic is not None:
+        stream = cluster.streams["traffic"]
+        add_clients(cluster, scenario.traffic, stream, servers=scenario.nodes)
     cluster.start()
     work_us = scenario.duration_us * (1 + len(further_seeds(scenario, seed)))
     _advance(cluster, scenario.duration_us, progress and _part_of(progress, 0, work_us))
@@ -185,6 +191,7 @@ def run_scenario(
     result = RunResult(
         scenario, seed, plan, cluster, observations, injector.settle(), scenario.duration_us
     )
+    result.attached = attached
     result.checks = judge(result)
     rest = progress and _part_of(progress, scenario.duration_us, work_us)
     result.metrics = measure(result, rest)

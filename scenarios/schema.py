@@ -13,6 +13,7 @@ from scenarios.checks import CHECKS, Check
 from scenarios.metrics import METRICS
 from scenarios.reading import KEYS
 from scenarios.schema_parts import Schema, mapping, parts, ref
+from scenarios.traffic_read import TRAFFIC_KEYS
 from scenarios.values_read import MAX_NODES, NAME, NODE_ID
 from scenarios.workload_read import MAX_CALLS, operations_of
 from sim.plan import plan_schema
@@ -68,6 +69,10 @@ def _keys() -> dict[str, Schema]:
             {"type": "object", "additionalProperties": ref("clock")},
         ),
         "workload": ("Client operations.", {"type": "array", "items": _work_item()}),
+        "traffic": (
+            "Clients that keep the servers busy.",
+            mapping({key: {} for key in TRAFFIC_KEYS}),
+        ),
         "faults": ("What goes wrong.", {"anyOf": [_list_of(ref("fault")), {"type": "null"}]}),
         "nemesis": ("Random faults.", {"anyOf": [ref("nemesis"), {"type": "null"}]}),
         "checks": ("What must hold.", _list_of(_check())),

