@@ -71,7 +71,7 @@ def _keys() -> dict[str, Schema]:
         "workload": ("Client operations.", {"type": "array", "items": _work_item()}),
         "traffic": (
             "Clients that keep the servers busy.",
-            mapping({key: {} for key in TRAFFIC_KEYS}),
+            {"type": ["object", "null"], "propertyNames": {"enum": list(TRAFFIC_KEYS)}},
         ),
         "faults": ("What goes wrong.", {"anyOf": [_list_of(ref("fault")), {"type": "null"}]}),
         "nemesis": ("Random faults.", {"anyOf": [ref("nemesis"), {"type": "null"}]}),

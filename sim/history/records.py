@@ -54,7 +54,7 @@ def from_records(
 ) -> History:
     """The history of ``cluster.history``: the node that was called is the client.
 
-    An operation without an outcome is an *info* without end. ``describe`` says what a call means.
+    An operation without an outcome is an *info*. ``describe`` says what a call means.
     """
     return History.of((_operation(record, describe) for record in records), model=model)
 
@@ -64,7 +64,7 @@ def _operation(record: Record, describe: Callable[[object], Described]) -> Opera
     outcome = record.outcome
     start, client = record.invoked_us, record.node
     if outcome is None or outcome.kind == "info":
-        return Operation(record.id, client, start, None, "info", op, key, value)
+        return Operation(record.id, client, start, record.completed_us, "info", op, key, value)
     result = outcome.value if outcome.kind == "ok" else None
     return Operation(
         record.id, client, start, record.completed_us, outcome.kind, op, key, value, result

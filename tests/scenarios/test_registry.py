@@ -223,7 +223,7 @@ def test_a_module_of_the_current_folder(own: str) -> None:
     ("name", "words"),
     [
         ("hartbeat", "did you mean 'heartbeat'?"),
-        (7, "a protocol: heartbeat, ping-ack, rumor, anti-entropy or package.module:Class"),
+        (7, "a protocol: heartbeat, ping-ack, rumor, anti-entropy, raft or package.module:Class"),
         ("no.such:Thing", "ModuleNotFoundError: No module named 'no'"),
         (":Thing", "package.module:Class"),
         ("a b:c", "package.module:Class"),

@@ -13,7 +13,7 @@ from typing import Any
 from sim.check.linearizable.lock import LOCK
 from sim.check.linearizable.model import PENDING, Call, Model, ModelError
 
-__all__ = ["MODELS", "guess_model", "model_named"]
+__all__ = ["MODELS", "guess_model", "model_named", "with_initial"]
 
 
 def _key(call: Call) -> Any:
@@ -49,34 +49,39 @@ def _check_cas(call: Call, result: Any) -> None:
         raise ValueError(f"its value is {call.value!r}; a cas needs two, [expected, new]")
 
 
-def _kv(state: Any, call: Call, result: Any) -> tuple[bool, Any]:
-    if call.op == "cas":
-        return _cas(state, call, result)
-    after, answer = _kv_apply(state, call)
-    if result is PENDING or call.op == "put":
-        return True, after
-    said = result is not None or call.op == "get"
-    return not said or bool(result == answer), after
+class _Keys:
+    """The kv type; ``absent`` is what a key without a value reads as."""
 
+    def __init__(self, absent: Any) -> None:
+        self._absent = absent
 
-def _kv_apply(state: Any, call: Call) -> tuple[Any, Any]:
-    if call.op == "get":
-        return state, state
-    if call.op == "put":
-        return call.value, None
-    if call.op == "delete":
-        return None, state is not None
-    if call.op == "cas":
-        as_expected = bool(state == call.value[0])
-        return (call.value[1] if as_expected else state), as_expected
-    held = "" if state is None else state
-    if not isinstance(held, str):
-        return state, None
-    return held + call.value, held + call.value
+    def step(self, state: Any, call: Call, result: Any) -> tuple[bool, Any]:
+        """See :class:`Model`."""
+        if call.op == "cas":
+            return _cas(state, call, result)
+        after, answer = self._apply(state, call)
+        if result is PENDING or call.op == "put" or (result is None and call.op != "get"):
+            return True, after
+        return bool(result == answer), after
 
+    def answer(self, state: Any, call: Call) -> Any:
+        """See :class:`Model`."""
+        return self._apply(state, call)[1]
 
-def _kv_answer(state: Any, call: Call) -> Any:
-    return _kv_apply(state, call)[1]
+    def _apply(self, state: Any, call: Call) -> tuple[Any, Any]:
+        if call.op == "get":
+            return state, state
+        if call.op == "put":
+            return call.value, None
+        if call.op == "delete":
+            return self._absent, bool(state != self._absent)
+        if call.op == "cas":
+            as_expected = bool(state == call.value[0])
+            return (call.value[1] if as_expected else state), as_expected
+        held = "" if state == self._absent else state
+        if not isinstance(held, str):
+            return state, None
+        return held + call.value, held + call.value
 
 
 def _check_kv(call: Call, result: Any) -> None:
@@ -103,18 +108,25 @@ CAS_REGISTER = replace(
     check=_check_cas,
     about="one value: read, write, compare-and-set [expected, new]",
 )
-KV = Model(
-    "kv",
-    None,
-    _kv,
-    _kv_answer,
-    ops=("get", "put", "delete", "append", "cas"),
-    reads=("get",),
-    register=("get", "put"),
-    partition=_key,
-    check=_check_kv,
-    about="keys with values: get, put, delete, append (texts), cas [expected, new]",
-)
+
+
+def _kv_model(absent: Any) -> Model:
+    keys = _Keys(absent)
+    return Model(
+        "kv",
+        absent,
+        keys.step,
+        keys.answer,
+        ops=("get", "put", "delete", "append", "cas"),
+        reads=("get",),
+        register=("get", "put"),
+        partition=_key,
+        check=_check_kv,
+        about="keys with values: get, put, delete, append (texts), cas [expected, new]",
+    )
+
+
+KV = _kv_model(None)
 
 
 # -- collections ------------------------------------------------------------------------------
@@ -231,8 +243,7 @@ COUNTER = Model(
 )
 
 MODELS: dict[str, Model] = {
-    model.name: model
-    for model in (REGISTER, CAS_REGISTER, KV, APPEND, QUEUE, SET, LOCK, COUNTER)
+    model.name: model for model in (REGISTER, CAS_REGISTER, KV, APPEND, QUEUE, SET, LOCK, COUNTER)
 }
 """The built-in models by name."""
 
@@ -246,6 +257,21 @@ def model_named(name: str) -> Model:
     close = get_close_matches(name, MODELS, n=1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
     raise ModelError(f"there is no model {name!r}; there are: {', '.join(MODELS)}{hint}")
+
+
+def with_initial(model: Model, initial: Any) -> Model:
+    """The model with another value at the beginning (of kv: that of every key without one)."""
+    try:
+        hash(initial)
+    except TypeError:
+        raise ModelError(f"the initial value {initial!r} is mutable; use a tuple") from None
+    if model is KV:
+        return _kv_model(initial)
+    expected = type(model.initial)
+    if model.name in MODELS and model.initial is not None and not isinstance(initial, expected):
+        given = f"the initial value {initial!r} is a {type(initial).__name__}"
+        raise ModelError(f"{given}; model {model.name!r} begins with a {expected.__name__}")
+    return replace(model, initial=initial)
 
 
 def guess_model(ops: tuple[str, ...]) -> Model:

@@ -13,8 +13,16 @@ from typing import Any, NamedTuple
 from sim.check.linearizable.model import PENDING, Call, Model, ModelError
 from sim.history.values import Operation
 
-__all__ = ["Entry", "Problem", "Row", "Space", "Task", "events_of", "same_time_predecessors", "tasks_of"]
-
+__all__ = [
+    "Entry",
+    "Problem",
+    "Row",
+    "Space",
+    "Task",
+    "events_of",
+    "same_time_predecessors",
+    "tasks_of",
+]
 
 
 class Task(NamedTuple):
@@ -149,9 +157,20 @@ class Problem:
     before it that never return; ``due[p]``: the bit of the operation that returns there.
     """
 
-    __slots__ = ("available", "due", "open", "returns", "shift", "space", "tasks", "waiting")
+    __slots__ = (
+        "available",
+        "due",
+        "open",
+        "returns",
+        "rows",
+        "shift",
+        "space",
+        "tasks",
+        "waiting",
+    )
 
-    def __init__(self, tasks: Sequence[Task], model: Model) -> None:
+    def __init__(self, tasks: Sequence[Task], model: Model, alone: int | None = None) -> None:
+        """``alone``: a task whose row is not shared, so that it tells where this one was tried."""
         self.tasks = tasks
         self.space = Space(model)
         self.returns: list[int] = []
@@ -160,6 +179,9 @@ class Problem:
         self.available: list[int] = []
         self.waiting: list[Entry] = []
         rows = _rows(tasks, self.space)
+        if alone is not None:
+            rows[alone] = Row(self.space, tasks[alone].call, tasks[alone].result)
+        self.rows = rows
         slots, width = _slots(tasks)
         never = [n for n, task in enumerate(tasks) if task.end is None]
         self.shift = width + len(never)
@@ -265,5 +287,5 @@ def _several_at_once(tasks: Sequence[Task]) -> frozenset[str]:
             last = until[client]
             if last is None or task.start < last:
                 several.append(client)
-        until[client] = task.end
+        until[client] = task.operation.end
     return frozenset(several)

@@ -103,8 +103,13 @@ class Zones:
                 cluster.write = number
             else:
                 cluster.reads.append(number)
-        needed = lambda c: c.reads or c is first or self._end[c.write] < _NEVER  # noqa: E731
-        return {value: cluster for value, cluster in clusters.items() if needed(cluster)}
+        return {value: c for value, c in clusters.items() if c is first or self._needed(c)}
+
+    def _needed(self, cluster: _Cluster) -> bool:
+        """Whether its value surely was in the register: somebody read it, or its write ended."""
+        return bool(cluster.reads) or (
+            cluster.write is not None and self._end[cluster.write] < _NEVER
+        )
 
     def _each_sane(self) -> bool:
         """Whether every value that was read was written, and not after the read."""
