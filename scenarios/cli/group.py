@@ -35,6 +35,7 @@ COMMANDS: dict[str, Lazy] = {
     "replay": Lazy("scenarios.cli.replay:command", "Run again what a trace says, and compare."),
     "trace": Lazy("scenarios.cli.trace:command", "Look into a trace: filter events, ask why."),
     "diff": Lazy("scenarios.cli.diff:command", "Find where two runs part."),
+    "check": Lazy("scenarios.cli.check:command", "Judge a history: is it linearizable?"),
     "plot": Lazy("scenarios.cli.plot:plot", "Draw a run."),
     "sweep": Lazy("scenarios.cli.sweep:sweep", "Run a scenario under many settings."),
     "reproduce": Lazy("scenarios.cli.reproduce:reproduce", "Compare with figures of papers."),

@@ -6,6 +6,7 @@ it is never used again, because its operation may still be under way.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from sim.history.errors import HistoryError, shown
@@ -54,7 +55,8 @@ class Pairing:
     def operations(self) -> tuple[Operation, ...]:
         """All operations; what was invoked and never returned is an *info* without end."""
         rest = [self._operation(at, event, None, "info", None) for at, event in self._open.values()]
-        return tuple(sorted(self._done + rest, key=lambda o: o.start))
+        ordered = sorted(self._done + rest, key=lambda o: o.start)
+        return tuple(replace(each, id=number) for number, each in enumerate(ordered))
 
     def _invoke(self, number: int, event: Event) -> None:
         before = self._open.get(event.process)
@@ -83,7 +85,7 @@ class Pairing:
         elif event.type == "fail":
             done = self._operation(at, call, number, "fail", None)
         else:
-            done = self._operation(at, call, None, "info", None)
+            done = self._operation(at, call, number, "info", None)
         self._done.append(done)
 
     def _operation(

@@ -74,7 +74,8 @@ def test_a_whole_list_is_replaced() -> None:
 def test_an_unknown_key_lists_the_keys() -> None:
     assert refused("parametrs.interval", raw={"name": "x", "nodes": 3}) == (
         "--set: parametrs: given 'parametrs', allowed: the keys of a scenario: name, nodes, title, "
-        "text, protocol, parameters, topology, link, service, disk, clocks, workload, faults, "
+        "text, protocol, parameters, topology, link, service, disk, clocks, workload, "
+        "traffic, faults, "
         "nemesis, checks, metrics, duration, seeds, random_ties; did you mean 'parameters'?"
     )
 

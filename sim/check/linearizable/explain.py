@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,9 +85,9 @@ def _shown(operation: Operation, unit: str) -> str:
 
 def _short(value: Any) -> str:
     if isinstance(value, frozenset):
-        value = "{" + ", ".join(sorted(map(repr, value))) + "}"
-        return value if len(value) <= _LONGEST else value[: _LONGEST - 3] + "..."
-    text = repr(value)
+        text = "{" + ", ".join(sorted(map(repr, value))) + "}"
+    else:
+        text = repr(value)
     return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
 
 
@@ -165,11 +165,11 @@ def _possible(
     complete = Search(problem).run(steps) is False
     answers = [model.answer(problem.space.states[s], culprit.call) for s in problem.rows[at]]
     candidates = list(dict.fromkeys(answers))
-    fits: Callable[[Any], bool | None] = (
-        lambda answer: Search(  # noqa: E731
-            Problem([*tasks[:at], culprit._replace(result=answer), *tasks[at + 1 :]], model)
-        ).run(steps)
-    )
+
+    def fits(answer: Any) -> bool | None:
+        replaced = culprit._replace(result=answer)
+        return Search(Problem([*tasks[:at], replaced, *tasks[at + 1 :]], model)).run(steps)
+
     verdicts = [(answer, fits(answer)) for answer in candidates[:_ANSWERS]]
     sure = all(fit is not None for _, fit in verdicts) and len(candidates) <= _ANSWERS
     return tuple(answer for answer, fit in verdicts if fit), complete and sure

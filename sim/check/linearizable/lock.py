@@ -74,12 +74,15 @@ def _told(state: LockState, owner: Any, token: Any) -> tuple[bool, Any]:
 def _release(state: LockState, call: Call, result: Any) -> tuple[bool, Any]:
     token = call.value[1] if isinstance(call.value, tuple) and len(call.value) > 1 else None
     holds = state.owner is not None and state.owner == _owner(call)
-    known = token is None or state.token is None or token == state.token
+    if token is None or state.token is not None:
+        right, unsure, last = holds and token in (None, state.token), False, state.last
+    else:  # its token isn't known: it may be this one if it is larger than all before
+        right = unsure = holds and token > state.last
+        last = token
     if result is False:
-        unsure = token is not None and state.token is None
-        return not (holds and known) or unsure, state
-    after = LockState(None, None, state.last) if holds and known else state
-    return result is PENDING or (holds and known), after
+        return unsure or not right, state
+    after = LockState(None, None, last) if right else state
+    return result is PENDING or right, after
 
 
 def _answer(state: LockState, call: Call) -> Any:

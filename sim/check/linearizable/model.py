@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
+
+import immutables
 
 __all__ = ["PENDING", "Call", "Model", "ModelError", "unpartitioned"]
 
@@ -112,15 +114,13 @@ def unpartitioned(model: Model) -> Model:
     if split is None:
         return model
 
-    def step(state: Mapping[Any, Any], call: Call, result: Any) -> tuple[bool, Any]:
+    def step(state: immutables.Map[Any, Any], call: Call, result: Any) -> tuple[bool, Any]:
         key = split(call)
         held = state.get(key, model.initial)
         possible, after = model.step(held, call, result)
         if after == held:
             return possible, state
-        return possible, state.set(key, after)  # type: ignore[attr-defined]
-
-    import immutables
+        return possible, state.set(key, after)
 
     whole: immutables.Map[Any, Any] = immutables.Map()
     return Model(

@@ -26,13 +26,17 @@ __all__ = [
 
 
 class Task(NamedTuple):
-    """An operation to be placed; ``end`` is None and the result PENDING if it never returned."""
+    """An operation to be placed; ``end`` is None and the result PENDING if it never returned.
+
+    ``client`` is None if it is known to have several operations at once.
+    """
 
     operation: Operation
     call: Call
     result: Any
     start: int
     end: int | None
+    client: str | None
 
 
 class Space:
@@ -91,22 +95,23 @@ class Entry(NamedTuple):
     task: int
 
 
-def tasks_of(operations: Iterable[Operation], model: Model) -> list[Task]:
+def tasks_of(operations: Sequence[Operation], model: Model) -> list[Task]:
     """What there is to place: no *fail*, and no read that never returned.
 
-    ModelError if the model cannot judge one of them.
+    The operations are all of a history, by their starts. ModelError if the model cannot judge one.
     """
+    several = _several_at_once(operations)
     tasks = []
     for operation in operations:
+        pending = operation.kind == "info"
         if operation.kind == "fail":
             continue
         call = _call(operation, model)
-        if operation.kind == "ok":
-            task = Task(operation, call, operation.result, operation.start, operation.end)
-        elif operation.op in model.reads:
+        if pending and operation.op in model.reads:
             continue
-        else:
-            task = Task(operation, call, PENDING, operation.start, None)
+        result, end = (PENDING, None) if pending else (operation.result, operation.end)
+        client = None if operation.client in several else operation.client
+        task = Task(operation, call, result, operation.start, end, client)
         if model.check is not None:
             _check(task, model)
         tasks.append(task)
@@ -262,30 +267,28 @@ def _slots(tasks: Sequence[Task]) -> tuple[list[int], int]:
 
 def same_time_predecessors(tasks: Sequence[Task]) -> dict[int, int]:
     """Task → the task that its client ended in the same instant in which it began this one."""
-    ended: dict[tuple[str, int], list[int]] = {}
-    for number, task in enumerate(tasks):
-        if task.end is not None:
-            ended.setdefault((task.operation.client, task.end), []).append(number)
+    ended: dict[tuple[str | None, int], int] = {}
     found: dict[int, int] = {}
     for number, task in enumerate(tasks):
-        earlier = [n for n in ended.get((task.operation.client, task.start), ()) if n < number]
-        if earlier:
-            found[number] = earlier[-1]
-    if not found:
-        return found
-    several = _several_at_once(tasks)
-    return {n: first for n, first in found.items() if tasks[n].operation.client not in several}
+        if task.client is None:
+            continue
+        before = ended.get((task.client, task.start))
+        if before is not None:
+            found[number] = before
+        if task.end is not None:
+            ended[task.client, task.end] = number
+    return found
 
 
-def _several_at_once(tasks: Sequence[Task]) -> frozenset[str]:
+def _several_at_once(operations: Iterable[Operation]) -> frozenset[str]:
     """The clients that have two operations under way at once."""
     until: dict[str, int | None] = {}
     several = []
-    for task in tasks:
-        client = task.operation.client
+    for operation in operations:
+        client = operation.client
         if client in until:
             last = until[client]
-            if last is None or task.start < last:
+            if last is None or operation.start < last:
                 several.append(client)
-        until[client] = task.operation.end
+        until[client] = operation.end
     return frozenset(several)

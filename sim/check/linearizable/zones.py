@@ -19,6 +19,7 @@ returned has no end; if nobody read its value it may be left out.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from operator import attrgetter
 from typing import Any
 
@@ -113,7 +114,7 @@ class Zones:
 
     def _each_sane(self) -> bool:
         """Whether every value that was read was written, and not after the read."""
-        first, *others = self._clusters.values()
+        _, *others = self._clusters.values()
         for cluster in others:
             if cluster.write is None:
                 return False
@@ -127,7 +128,7 @@ class Zones:
         forward = [c for c in self._clusters.values() if c.ends < c.starts]
         backward = [c for c in self._clusters.values() if c.ends >= c.starts]
         forward.sort(key=attrgetter("ends"))
-        for earlier, later in zip(forward, forward[1:], strict=False):
+        for earlier, later in pairwise(forward):
             if later.ends < earlier.starts:
                 return False
         for cluster in forward:

@@ -61,7 +61,7 @@ def server(
     voted_for: str | None = None,
     given: Any = None,
     **options: Any,
-) -> RaftServer:
+) -> Any:
     """A server that has started with a log of these terms, in ``term`` (that of the last entry)."""
     members = tuple(f"n{i}" for i in range(1, n + 1))
     made = RaftServer(me=me, members=members, options=RaftOptions(**options), **(given or {}))
@@ -72,12 +72,12 @@ def server(
     return made
 
 
-def figure2(*terms: int, **more: Any) -> RaftServer:
+def figure2(*terms: int, **more: Any) -> Any:
     """A server with figure 2 and nothing else."""
     return server(*terms, **{**FIGURE_2, **more})
 
 
-def elected(made: RaftServer, *, now_us: int = 0) -> RaftServer:
+def elected(made: Any, *, now_us: int = 0) -> Any:
     """The same server after it has won an election of its next term."""
     fire(made, ElectionTimeout(), now_us=now_us)
     for phase in (RequestPreVote, RequestVote):
@@ -106,7 +106,7 @@ def sent(effects: tuple[Effect, ...], to: str | None = None) -> list[Any]:
     return [effect.message for effect in sends if to in (None, effect.dst)]
 
 
-def accept(made: RaftServer, src: str, index: int, *, now_us: int = 0) -> tuple[Effect, ...]:
+def accept(made: Any, src: str, index: int, *, now_us: int = 0) -> tuple[Effect, ...]:
     """Follower ``src`` matches up to ``index``."""
     return hear(made, src, AppendReply(made.current_term, True, index, made.round), now_us=now_us)
 
@@ -120,13 +120,13 @@ def append(
     return AppendEntries(term, index, prev_term, new, commit, round)
 
 
-def crashed(made: RaftServer, *, now_us: int = 0) -> RaftServer:
+def crashed(made: Any, *, now_us: int = 0) -> Any:
     """The server after a crash and a restart."""
     again: RaftServer = recovered(made, durable_state(made))
     step(again, Start(), now_us=now_us)
     return again
 
 
-def terms_of(made: RaftServer) -> list[int]:
+def terms_of(made: Any) -> list[int]:
     """The terms of its log."""
     return [entry.term for entry in made.log]

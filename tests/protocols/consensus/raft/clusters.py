@@ -57,7 +57,7 @@ class Raft:
         chosen = RaftOptions(observe_commits=True, **options)
         given = parameters or {}
         for node in self.everybody:
-            voters = {} if node in self.servers else {"voters": ()}
+            voters: Any = {} if node in self.servers else {"voters": ()}
             process = server(
                 me=node, members=self.servers, options=chosen, **voters, **given.get(node, {})
             )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from protocols.api import MS
 from protocols.client import info
 from protocols.clients.messages import Response
@@ -13,7 +15,7 @@ from protocols.consensus.raft.messages import (
     VoteReply,
 )
 from protocols.consensus.raft.observations import SteppedDown
-from protocols.consensus.raft.server import RaftServer, Role
+from protocols.consensus.raft.server import Role
 from protocols.consensus.raft.state import BatchDue, ElectionTimeout, HeartbeatDue, QuorumDue
 from protocols.step import CancelTimer, Observe, Send, SetTimer
 from tests.protocols.consensus.raft.alone import (
@@ -172,7 +174,7 @@ def test_a_refused_candidate_does_not_hold_up_the_others() -> None:
 # -- Priorities -------------------------------------------------------------------------------
 
 
-def preferring(priority: int, **options: object) -> RaftServer:
+def preferring(priority: int, **options: object) -> Any:
     return figure2(1, given={"priority": priority}, priorities=True, **options)
 
 

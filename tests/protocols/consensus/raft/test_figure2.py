@@ -116,7 +116,7 @@ def test_append_entries_5_commit_is_the_leaders_or_the_last_new_entry() -> None:
 def test_all_servers_apply_what_is_committed() -> None:
     s = figure2(1, 1)
     hear(s, "n2", append(1, (2, 1), commit=2))
-    assert (s.last_applied, s.machine.items["x"]) == (2, 2)  # type: ignore[attr-defined]
+    assert (s.last_applied, s.machine.items["x"]) == (2, 2)
 
 
 @pytest.mark.parametrize(
@@ -277,7 +277,7 @@ def test_a_torn_write_never_frees_a_vote_that_was_given() -> None:
     """S1b: term and vote change in one step; what is stored first is the term."""
     s = figure2(1, term=1, voted_for="n1")
     hear(s, "n2", RequestVote(2, 1, 1))
-    stored = list(type(s).__splitbrain__.durable)  # type: ignore[attr-defined]
+    stored = list(type(s).__splitbrain__.durable)
     assert stored.index("current_term") < stored.index("voted_for")
     torn = crashed(figure2(1, term=2, voted_for="n1"))  # the term is new, the vote old
     assert sent(hear(torn, "n3", RequestVote(2, 1, 1))) == [VoteReply(2, False)]

@@ -12,7 +12,6 @@ from protocols.consensus.raft.entries import Chunk, Entry, Snapshot
 from protocols.consensus.raft.messages import InstallSnapshot, SnapshotReply
 from protocols.consensus.raft.observations import SnapshotTaken
 from protocols.consensus.raft.progress import Progress
-from protocols.consensus.raft.server import RaftServer
 from protocols.consensus.raft.state import HeartbeatDue
 from protocols.machines.kv import KeyValueStore, Put
 from protocols.step import Invoke, Observe, Reply, Send, step
@@ -35,7 +34,7 @@ from tests.protocols.consensus.raft.alone import (
 MEMBERS = Configuration(frozenset({"n1", "n2", "n3"}))
 
 
-def applied(count: int, **options: Any) -> RaftServer:
+def applied(count: int, **options: Any) -> Any:
     """A follower that has applied ``count`` entries of term 1."""
     s = figure2(*[1] * count, **options)
     hear(s, "n2", append(1, (count, 1), commit=count))
@@ -43,8 +42,8 @@ def applied(count: int, **options: Any) -> RaftServer:
 
 
 def chunk(number: int, data: object, *, done: bool, last: tuple[int, int] = (5, 2)) -> Any:
-    kind = "machine" if number < 2 else "sessions"
-    return InstallSnapshot(3, *last, MEMBERS, 7, number, Chunk(kind, data), done)
+    piece = Chunk("machine", data) if number < 2 else Chunk("sessions", data)
+    return InstallSnapshot(3, *last, MEMBERS, 7, number, piece, done)
 
 
 WHOLE = (
@@ -55,7 +54,7 @@ WHOLE = (
 INSTALLED = Snapshot(5, 2, MEMBERS, KeyValueStore(Map({"x": 1, "y": 2})), Map(), 7)
 
 
-def install(s: RaftServer) -> list[Any]:
+def install(s: Any) -> list[Any]:
     return [sent(hear(s, "n2", message))[-1] for message in WHOLE]
 
 
@@ -88,7 +87,7 @@ def test_a_server_restarts_from_its_snapshot() -> None:
     hear(s, "n2", append(1, (5, 1), 1, commit=6))
     again = crashed(s)
     assert (again.commit_index, again.last_applied) == (5, 5)
-    assert (again.machine, again.sessions) == (s.snapshot.machine, s.snapshot.sessions)  # type: ignore[union-attr]
+    assert (again.machine, again.sessions) == (s.snapshot.machine, s.snapshot.sessions)
     hear(again, "n2", append(1, (6, 1), commit=6))
     assert (again.machine, again.sessions) == (s.machine, s.sessions)
 
@@ -103,7 +102,7 @@ def test_prev_log_index_in_the_compacted_part_counts_as_a_match() -> None:
 # -- sending ----------------------------------------------------------------------------------
 
 
-def leader(**options: Any) -> RaftServer:
+def leader(**options: Any) -> Any:
     """A leader of term 2 whose log begins at 4, with a snapshot up to 3 in two chunks."""
     s = elected(applied(3, snapshot_every=3, chunk=1, **options))
     for peer in s.others:
@@ -113,7 +112,7 @@ def leader(**options: Any) -> RaftServer:
     return s
 
 
-def snapshot_chunk(s: RaftServer, number: int, data: Chunk, *, done: bool) -> InstallSnapshot:
+def snapshot_chunk(s: Any, number: int, data: Chunk, *, done: bool) -> InstallSnapshot:
     return InstallSnapshot(2, 3, 1, MEMBERS, 0, number, data, done, s.round)
 
 
@@ -228,7 +227,7 @@ def test_a_torn_write_of_an_installed_snapshot_is_mended_at_the_restart() -> Non
 
 def test_sessions_travel_in_the_snapshot() -> None:
     s = applied(3, snapshot_every=3, chunk=1)
-    chunks = s.chunks_of(s.snapshot)  # type: ignore[arg-type]
+    chunks = s.chunks_of(s.snapshot)
     other = figure2(term=1)
     for number, piece in enumerate(chunks):
         message = InstallSnapshot(1, 3, 1, MEMBERS, 0, number, piece, number + 1 == len(chunks))
