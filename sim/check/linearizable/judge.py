@@ -161,7 +161,8 @@ class _Judge:
 
     def __init__(self, history: History, model: Model, budget: Budget) -> None:
         self._history, self._model, self._budget = history, model, budget
-        self._objects = _split(tasks_of(history.operations, model), model)
+        operations = sorted(history.operations, key=lambda o: o.start)
+        self._objects = _split(tasks_of(operations, model), model)
         self._left = budget.steps
         self._until = None if budget.seconds is None else monotonic() + budget.seconds
 
