@@ -1,4 +1,4 @@
-"""What the documentation shows is executed: the tutorial's files and commands, README's protocol."""
+"""What the documentation shows is executed: the tutorial's files and commands, the README."""
 
 from __future__ import annotations
 

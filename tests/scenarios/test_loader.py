@@ -198,7 +198,8 @@ def test_a_mistake_in_full() -> None:
         "x.yaml:5:11: duration: given 10, allowed: a duration with a unit (us, ms, s, m, h, d) "
         'such as "150ms", or 0; add a unit: "10ms"',
         "x.yaml:6:1: sedes: given 'sedes', allowed: the keys of a scenario: name, title, text, "
-        "protocol, parameters, nodes, topology, link, service, disk, clocks, workload, traffic, faults, "
+        "protocol, parameters, nodes, topology, link, service, disk, clocks, workload, traffic, "
+        "faults, "
         "nemesis, checks, metrics, duration, seeds, random_ties; did you mean 'seeds'?",
     ]
 
