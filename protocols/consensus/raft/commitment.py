@@ -38,7 +38,7 @@ class Commitment(RaftState):
         self.apply_committed(ctx)
 
     def apply_committed(self, ctx: Context) -> None:
-        """Figure 2, all servers: "If commitIndex > lastApplied: … apply log[lastApplied]"."""
+        """Figure 2, all servers: what is committed and not applied yet is applied, in log order."""
         configurations = []
         for index in range(self.last_applied + 1, self.commit_index + 1):
             entry = self.log[index]

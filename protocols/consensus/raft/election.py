@@ -30,7 +30,7 @@ class Election(RaftState):
 
     @on_timer(ElectionTimeout)
     def miss_leader(self, ctx: Context, t: ElectionTimeout) -> None:
-        """§5.2: "If a follower receives no communication over [an] election timeout …"."""
+        """§5.2: nothing was heard for an election timeout: assume that there is no leader."""
         self.give_up_asked(ctx)
         self.leader = None
         if not self.configuration.is_voter(self.me):

@@ -33,7 +33,7 @@ class Leading(RaftState):
     # -- beginning and end of a term ------------------------------------------------------
 
     def lead(self, ctx: Context) -> None:
-        """§5.3: "When a leader first comes to power …"; §8: it commits a no-op entry."""
+        """§5.3: begin with next_index after the last entry; §8: commit a no-op."""
         self.role, self.leader, self.votes = Role.LEADER, self.me, Map()
         self.match_index = Map({self.me: self.last_index})
         self.next_index, self.progress = Map(), Map()
@@ -163,7 +163,7 @@ class Leading(RaftState):
 
     @on_timer(HeartbeatDue)
     def keep_authority(self, ctx: Context, t: HeartbeatDue) -> None:
-        """§5.2: "Leaders send periodic heartbeats … to maintain their authority"."""
+        """§5.2: heartbeats, so that no follower starts an election."""
         ctx.set_timer(t, after=self.options.heartbeat_us)
         self.beat(ctx)
         if self.staging is not None:
@@ -192,7 +192,7 @@ class Leading(RaftState):
 
     @on(AppendReply)
     def receive_append_reply(self, ctx: Context, src: NodeId, m: AppendReply) -> None:
-        """Figure 2, leaders: "If successful: update nextIndex and matchIndex … If … fails"."""
+        """Figure 2, leaders: success moves next_index and match_index, failure next_index back."""
         match = self.match_index.get(src)
         if m.term != self.current_term or match is None:
             self.observe_term(ctx, m.term)

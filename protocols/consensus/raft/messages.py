@@ -91,7 +91,7 @@ class AppendReply:
 
     No success: the entry at ``prev_log_index`` = ``index`` did not match. Then ``hint_index`` is
     the last place where the logs may agree, and ``hint_term`` the follower's term there (§5.3,
-    "the protocol can be optimized"); both -1 for a message of an old term.
+    at its end); both -1 for a message of an old term.
     """
 
     term: int

@@ -66,7 +66,7 @@ class RaftServer(
     """One Raft server (figure 2); see the module, and `RaftState` for parameters and state."""
 
     def on_start(self, ctx: Context) -> None:
-        """§5.2: "When servers start up, they begin as followers"."""
+        """§5.2: every server begins as a follower."""
         self.machine = self.initial
         self.load_snapshot()
         if self.options.follower_reads:

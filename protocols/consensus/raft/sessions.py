@@ -1,9 +1,8 @@
 """Client sessions: a command takes effect exactly once, however often its request arrives.
 
-Source: the dissertation, §6.3: "each client is given a unique identifier, and clients assign
-unique serial numbers to every command"; the state machine remembers the answers. Sessions are part
-of the replicated state: they change only when an entry is applied, and expire by the time that
-entries carry, so that all servers agree on them.
+Source: the dissertation, §6.3: a client numbers its commands, and the state machine remembers what
+it answered to each number. Sessions are part of the replicated state: they change only when an
+entry is applied, and expire by the time that entries carry, so that all servers agree on them.
 
 Differences. A client numbers its own sessions (1, 2, …) and has one at a time, so a session needs
 no RegisterClient entry: it opens with the first request that carries a number not seen before.

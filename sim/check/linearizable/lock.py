@@ -1,10 +1,10 @@
 """A lock, with or without fencing tokens.
 
 ``acquire`` answers True or a token (a whole number) if the lock was taken, False or None if
-somebody else holds it; ``release`` whether the lock was held by whoever released it; ``holder``
+it is held; ``release`` whether the lock was held by whoever released it; ``holder``
 ``(owner, token)``, or None while it is free. The owner is the value of the call, or the first part
 of it if that is a tuple, ``(owner, token)`` for a release; without a value it is the client.
-With tokens the holder itself may acquire again and is told the same one; without it may not.
+With tokens the holder itself may acquire again and is told the same one; without it gets False.
 
 A lock that is taken by a call that never returned has a token that nobody has been told; it is
 learnt from the first answer that names it. Tokens of one lock increase. Leases are not modelled.
@@ -54,7 +54,8 @@ def _acquire(state: LockState, owner: Any, result: Any) -> tuple[bool, Any]:
     if result is PENDING:
         return True, state if state.owner is not None else LockState(owner, None, state.last)
     if result is None or result is False:
-        return state.owner is not None and state.owner != owner, state
+        held = state.owner is not None and (state.owner != owner or state.token is None)
+        return held, state
     if state.owner is None:
         if not _is_token(result):
             return True, LockState(owner, None, state.last)

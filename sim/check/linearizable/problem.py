@@ -159,7 +159,8 @@ class Problem:
     used again once its operation has returned. Those that never return keep theirs.
 
     ``open[p]``: the entries under way at return ``p``; ``waiting[:available[p]]``: those invoked
-    before it that never return; ``due[p]``: the bit of the operation that returns there.
+    before it that never return; ``due[p]``: the bit of the operation that returns there;
+    ``rows[n]``: what task ``n`` does.
     """
 
     __slots__ = (
@@ -188,43 +189,62 @@ class Problem:
             rows[alone] = Row(self.space, tasks[alone].call, tasks[alone].result)
         self.rows = rows
         slots, width = _slots(tasks)
-        never = [n for n, task in enumerate(tasks) if task.end is None]
-        self.shift = width + len(never)
-        self._lay_out(rows, slots)
-        self._lay_out_pending(never, rows, width)
+        self.shift = width + sum(task.end is None for task in tasks)
+        self._lay_out(slots, width)
         self.due.append(0)
 
-    def _lay_out(self, rows: list[Row], slots: list[int]) -> None:
+    def _lay_out(self, slots: list[int], width: int) -> None:
         """Sweep over the events, keeping the entries that are under way."""
         before = same_time_predecessors(self.tasks)
         under_way: dict[int, Entry] = {}
-        pending = 0
+        latest: dict[int, int] = {}
         for is_return, number in events_of(self.tasks):
             if is_return:
                 self.returns.append(number)
                 self.due.append(slots[number])
                 self.open.append(tuple(under_way.values()))
-                self.available.append(pending)
+                self.available.append(len(self.waiting))
                 del under_way[number]
-                for later in [n for n in under_way if before.get(n) == number]:
-                    entry = under_way[later]
-                    under_way[later] = entry._replace(care=entry.bit, need=0)
-            elif self.tasks[number].end is None:
-                pending += 1
+                self._release(number, before, under_way)
+                continue
+            first = before.get(number)
+            need = slots[first] if first is not None and first in under_way else 0
+            if self.tasks[number].end is not None:
+                entry = self._entry(number, slots[number], need)
             else:
-                bit, first = slots[number], before.get(number)
-                need = slots[first] if first is not None and first in under_way else 0
-                under_way[number] = Entry(bit | need, need, bit, rows[number], number)
+                slots[number] = bit = 1 << width
+                width += 1
+                entry = self._pending(number, bit, need, latest)
+            if need or self.tasks[number].end is not None:
+                under_way[number] = entry
+            else:
+                self.waiting.append(entry)
 
-    def _lay_out_pending(self, never: list[int], rows: list[Row], width: int) -> None:
-        """Of equal calls that never returned each waits for the one invoked before it."""
-        latest: dict[int, int] = {}
-        never.sort(key=lambda n: self.tasks[n].start)
-        for index, number in enumerate(never):
-            bit = 1 << (width + index)
-            need = latest.get(id(rows[number]), 0)
-            latest[id(rows[number])] = bit
-            self.waiting.append(Entry(bit | need, need, bit, rows[number], number))
+    def _entry(self, number: int, bit: int, need: int) -> Entry:
+        return Entry(bit | need, need, bit, self.rows[number], number)
+
+    def _pending(self, number: int, bit: int, need: int, latest: dict[int, int]) -> Entry:
+        """Of equal calls that never return each waits for the one invoked before it.
+
+        Unless that one had to wait for another operation of its client (it has a ``need``).
+        """
+        row = id(self.rows[number])
+        entry = self._entry(number, bit, need | latest.get(row, 0))
+        if not need:
+            latest[row] = bit
+        return entry
+
+    def _release(self, number: int, before: dict[int, int], under_way: dict[int, Entry]) -> None:
+        """Task ``number`` returned: what its client began in that instant is free now."""
+        for later in [n for n in under_way if before.get(n) == number]:
+            entry = under_way[later]
+            need = entry.need & ~self.due[-1]
+            entry = entry._replace(care=entry.bit | need, need=need)
+            if self.tasks[later].end is None:
+                del under_way[later]
+                self.waiting.append(entry)
+            else:
+                under_way[later] = entry
 
 
 def _rows(tasks: Sequence[Task], space: Space) -> list[Row]:
@@ -232,12 +252,17 @@ def _rows(tasks: Sequence[Task], space: Space) -> list[Row]:
     rows: dict[tuple[Any, ...], Row] = {}
     found = []
     for task in tasks:
-        key = (task.call, task.result)
+        key = (task.call, task.result, _types(task.call.value), _types(task.result))
         row = rows.get(key)
         if row is None:
             row = rows[key] = Row(space, task.call, task.result)
         found.append(row)
     return found
+
+
+def _types(value: Any) -> Any:
+    """What tells 1 from True and from 1.0, which are equal."""
+    return tuple(map(_types, value)) if isinstance(value, tuple) else type(value)
 
 
 def events_of(tasks: Sequence[Task]) -> list[tuple[bool, int]]:

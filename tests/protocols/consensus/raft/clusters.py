@@ -42,6 +42,7 @@ class Raft:
         latency: Latency | None = None,
         plan: tuple[f.Fault, ...] = (),
         more: int = 0,
+        disks: Latency | None = None,
         server: type[RaftServer] = RaftServer,
         parameters: Any = None,
         patience: ClientOptions = PATIENT,
@@ -61,7 +62,9 @@ class Raft:
             process = server(
                 me=node, members=self.servers, options=chosen, **voters, **given.get(node, {})
             )
-            self.cluster.add(node, process)
+            added = self.cluster.add(node, process)
+            if disks is not None:
+                added.own_disk().sync_us = disks.sampler(self.cluster.streams["disk"])
         for node in self.clients:
             client = SessionClient(me=node, servers=self.servers, options=patience)
             self.cluster.add(node, client)

@@ -35,7 +35,7 @@ from tests.protocols.consensus.raft.alone import (
 
 
 def test_a_pre_candidate_asks_about_its_next_term_and_changes_nothing() -> None:
-    """ "a candidate only increments its term if it first learns from a majority …"."""
+    """The term is incremented only once a majority would grant the vote."""
     s = server(1, 1)
     ask = RequestPreVote(2, 2, 1)
     assert fire(s, ElectionTimeout()) == (WAIT, Send("n2", ask), Send("n3", ask))
@@ -67,7 +67,7 @@ def test_a_pre_vote_is_granted_to_an_up_to_date_log_and_nothing_is_remembered() 
 
 
 def test_a_pre_vote_is_refused_while_a_leader_is_heard() -> None:
-    """ "… and the voters have not received heartbeats for at least a baseline timeout"."""
+    """Voters are willing only if they have heard nobody for the least election timeout."""
     s = server(1)
     hear(s, "n3", append(1, (1, 1)), now_us=1000)
     ask = RequestPreVote(2, 1, 1)
@@ -104,7 +104,7 @@ def test_a_pre_vote_for_another_term_is_not_counted() -> None:
 
 
 def test_a_vote_is_disregarded_while_a_leader_is_heard() -> None:
-    """ "it does not update its term or grant its vote" (S33)."""
+    """Neither term nor vote changes (S33)."""
     s = server(1)
     hear(s, "n3", append(1, (1, 1)), now_us=1000)
     assert hear(s, "n2", RequestVote(9, 5, 5), now_us=1000 + 150 * MS - 1) == ()
@@ -114,7 +114,7 @@ def test_a_vote_is_disregarded_while_a_leader_is_heard() -> None:
 
 
 def test_an_election_that_the_leader_asked_for_is_not_disregarded() -> None:
-    """§4.2.3: "servers … with a special flag" (leadership transfer)."""
+    """§4.2.3: the request carries a flag then (leadership transfer)."""
     s = server(1)
     hear(s, "n3", append(1, (1, 1)))
     assert sent(hear(s, "n2", RequestVote(2, 1, 1, transfer=True))) == [VoteReply(2, True)]

@@ -48,7 +48,7 @@ def test_request_vote_2_grants_a_free_vote_to_an_up_to_date_candidate() -> None:
 
 
 def test_request_vote_2_the_vote_of_a_term_is_given_once() -> None:
-    """§5.2: "at most one candidate in a given term, on a first-come-first-served basis"."""
+    """§5.2: to whoever asks first; to the same candidate again if it asks again."""
     s = figure2(term=2, voted_for="n2")
     assert hear(s, "n3", RequestVote(2, 5, 2)) == (Send("n3", VoteReply(2, False)),)
     assert hear(s, "n2", RequestVote(2, 5, 2)) == (WAIT, Send("n2", VoteReply(2, True)))
@@ -139,7 +139,7 @@ def test_followers_answer_and_wait_anew_at_each_message_of_the_leader() -> None:
 
 
 def test_followers_that_hear_nothing_convert_to_candidate() -> None:
-    """ "On conversion to candidate, start election": the next three sentences, in order."""
+    """And what a new candidate does: new term, own vote, new timeout, requests to all others."""
     s = figure2(1, 1)
     ask = RequestVote(2, 2, 1)
     assert fire(s, ElectionTimeout()) == (WAIT, Send("n2", ask), Send("n3", ask))
@@ -298,7 +298,7 @@ def test_the_state_machine_is_rebuilt_from_the_log() -> None:
 
 
 def test_who_does_not_lead_refuses_and_says_who_does() -> None:
-    """§8: "that server will reject the client's request and supply information about …"."""
+    """§8: with the most recent leader it has heard from, if any."""
     s = figure2()
     assert hear(s, "c1", put(1)) == (Send("c1", Response(1, 1, fail("not-leader"), None)),)
     hear(s, "n3", append(1, (0, 0)))

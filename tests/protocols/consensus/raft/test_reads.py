@@ -71,7 +71,7 @@ def test_a_read_waits_for_a_round_of_heartbeats_begun_after_it() -> None:
 
 
 def test_reads_that_come_during_a_round_share_the_next_one() -> None:
-    """§6.4: "amortize this cost across any number of read-only queries"."""
+    """§6.4: one round serves any number of reads that wait for it."""
     s = leader()
     hear(s, "c1", get(1))
     assert hear(s, "c2", get(1, "c2")) == hear(s, "c3", get(1, "c3")) == ()
@@ -131,7 +131,7 @@ def follower(**options: Any) -> Any:
 
 
 def test_a_follower_asks_the_leader_and_waits_until_it_has_applied_the_index() -> None:
-    """§6.4: "the leader would execute steps 1–3 …, and followers steps 4 and 5"."""
+    """§6.4: steps 1 to 3 at the leader, 4 and 5 at the follower."""
     s = follower()
     assert hear(s, "c1", get(1)) == (Send("n3", ReadIndex(1, (1, 1))),)
     assert hear(s, "n3", ReadIndexReply(1, (1, 1), 2)) == ()
@@ -176,7 +176,7 @@ LEASE: dict[str, Any] = {"reads": "lease", "clock_drift_ppm": 1000}
 
 
 def test_a_lease_needs_a_declared_bound_of_drift_and_restraint() -> None:
-    """§6.4.1: "the lease approach assumes a bound on clock drift"."""
+    """§6.4.1: a lease rests on both."""
     with pytest.raises(ValueError, match=r"clock_drift_ppm None: .*declare one"):
         RaftOptions(reads="lease")
     with pytest.raises(ValueError, match="sticky_leader False"):
@@ -184,7 +184,7 @@ def test_a_lease_needs_a_declared_bound_of_drift_and_restraint() -> None:
 
 
 def test_a_lease_lasts_from_the_start_of_a_confirmed_round() -> None:
-    """§6.4.1: "start + election timeout / clock drift bound": 150 ms / 1.001 = 149,850 µs."""
+    """§6.4.1: for the least timeout by the fastest clock: 150 ms / 1.001 = 149,850 µs."""
     s = leader(**LEASE)
     fire(s, HeartbeatDue(), now_us=SECOND)
     replied(s, "n2", 1, now_us=SECOND + 90 * MS)

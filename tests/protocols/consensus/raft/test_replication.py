@@ -130,7 +130,7 @@ def test_a_batch_is_gathered_for_a_while() -> None:
 
 
 def test_a_lost_message_is_noticed_at_the_next_heartbeat_and_sent_again() -> None:
-    """§5.3: "leaders retry AppendEntries RPCs indefinitely"."""
+    """§5.3: a leader tries again for ever."""
     s = elected(figure2(fast_backup=True))
     accept(s, "n2", 0)
     hear(s, "c1", put(1))  # lost

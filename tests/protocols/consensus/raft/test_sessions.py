@@ -36,7 +36,7 @@ def answer(s: Any, request: Request, now_us: int = 0) -> Any:
 
 
 def test_a_repeated_request_has_one_effect_and_one_answer() -> None:
-    """ "If a server receives a command whose serial number has already been executed, it …"."""
+    """§6.3: a number that was executed is answered and not executed again."""
     s = alone()
     assert answer(s, ask(1)) == answer(s, ask(1)) == ok("a")
     assert answer(s, ask(2, acked=1)) == ok("aa")
@@ -70,7 +70,7 @@ def test_a_new_leader_answers_a_retry_from_the_replicated_sessions() -> None:
 
 
 def test_acknowledged_answers_are_forgotten_and_their_requests_refused() -> None:
-    """ "the client … lowest sequence number for which it has not received a response"."""
+    """§6.3: a client says up to where it has all answers."""
     s = alone()
     for sequence in (1, 2, 3):
         answer(s, ask(sequence, acked=sequence - 1))
@@ -95,7 +95,7 @@ def test_a_newer_session_replaces_the_older_one() -> None:
 
 
 def test_sessions_expire_by_the_time_in_the_log() -> None:
-    """ "all servers must agree on when to expire": by the leader's time in the entries."""
+    """§6.3: by the leader's time in the entries, so that all servers agree."""
     s = alone(session_lifetime_us=10 * SECOND)
     answer(s, ask(1), now_us=SECOND)
     assert answer(s, ask(1), now_us=60 * SECOND) == ok("a")  # no entry says that time passed

@@ -62,7 +62,7 @@ def install(s: Any) -> list[Any]:
 
 
 def test_each_server_compacts_what_it_has_applied() -> None:
-    """§7: "Each server takes snapshots independently, covering just the committed entries"."""
+    """§7: on its own, and only what is committed."""
     s = applied(5, snapshot_every=4)
     assert s.snapshot == Snapshot(5, 1, MEMBERS, s.machine, s.sessions, 0)
     assert (s.log.first, s.last_index, s.last_term) == (6, 5, 1)

@@ -57,7 +57,7 @@ CALLS: dict[str, list[tuple[str, Any, tuple[Any, ...]]]] = {
 
 
 @st.composite
-def drawn(draw: st.DrawFn, name: str, most: int = 6) -> list[Operation]:
+def drawn(draw: st.DrawFn, name: str, most: int = 5) -> list[Operation]:
     """Up to ``most`` operations with answers that may well be impossible; times often coincide."""
     operations = []
     for number in range(draw(st.integers(1, most))):
