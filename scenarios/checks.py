@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from scenarios.records import down_times, pair_records
+from sim import faults as f
 from sim.check import detectors, gossip
 from sim.check.replicated_log import ReplicatedLogInvariants
 from sim.check.result import Ok, Result, Unknown
@@ -51,12 +52,29 @@ def judge(run: RunResult) -> list[tuple[str, Result]]:
 
 
 def stable_from(run: RunResult) -> int:
-    """When the last fault has ended: from then on the network and the nodes behave."""
-    return max((_over(fault) for fault in run.plan.faults), default=0)
+    """When the last fault has ended: from then on the network and the nodes behave.
+
+    A crash for good is over at once: the node is simply not there. A partition, a pause and the
+    like without an end last until the run does, unless a resume or a release ends them.
+    """
+    plan = run.plan.faults
+    return max((_over(fault, plan, run.end_us) for fault in plan), default=0)
 
 
-def _over(fault: Any) -> int:
-    return int(fault.at_us if fault.until_us is None else fault.until_us)
+def _over(fault: f.Fault, plan: Sequence[f.Fault], end_us: int) -> int:
+    if fault.until_us is not None:
+        return fault.until_us
+    if isinstance(fault, _AT_ONCE) or (isinstance(fault, f.Disk) and fault.kind in _ONCE_ON_DISK):
+        return fault.at_us
+    opposite = {f.Pause: f.Resume, f.Hold: f.Release}.get(type(fault))
+    ends = [
+        x.at_us for x in plan if opposite and isinstance(x, opposite) and x.at_us >= fault.at_us
+    ]
+    return min(ends, default=end_us)
+
+
+_AT_ONCE = (f.Crash, f.Recover, f.Resume, f.Release, f.ClockStep)
+_ONCE_ON_DISK = ("wipe", "corrupt")
 
 
 def _per_detector(

@@ -73,7 +73,7 @@ class RunResult:
         reported as unused, but the verdict stands.
         """
         result = combine(found for _, found in self.checks)
-        written = [u for u in self.unused if u.index < len(self.scenario.faults.faults)]
+        written = [u for u in self.unused if u.fault in self.scenario.faults.faults]
         if written and result.verdict == "ok":
             texts = "; ".join(describe(usage.fault) for usage in written)
             return Unknown(f"the checks hold, but a fault touched nothing: {texts}")

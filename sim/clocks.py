@@ -18,13 +18,17 @@ class NodeClock:
     def local(self, true_us: int) -> int:
         """What the clock shows at ``true_us``."""
         elapsed = true_us - self._true
-        return self._local + elapsed + elapsed * self.ppm // _MILLION
+        return self._local + elapsed + elapsed * self._rate() // _MILLION
 
     def true_delay(self, local_us: int) -> int:
         """True µs until ``local_us`` of local time have passed, rounded up."""
         if not self.ppm:
             return local_us
-        return -(-local_us * _MILLION // (_MILLION + self.ppm))
+        return -(-local_us * _MILLION // (_MILLION + self._rate()))
+
+    def _rate(self) -> int:
+        """The drift, but never so much that the clock stands still or runs backwards."""
+        return max(self.ppm, 1 - _MILLION)
 
     def step(self, true_us: int, by_us: int) -> None:
         """Jump by ``by_us``."""

@@ -166,7 +166,7 @@ class Cluster:
     def resume(self, node: NodeId, *, cause: int = -1) -> bool:
         """Let a paused node go on; False if it wasn't paused."""
         target = self._node(node)
-        if not target.paused:
+        if not target.paused or not target.up:
             return False
         self.note_node(node, "resume", cause)
         target.resume()
@@ -176,9 +176,10 @@ class Cluster:
 
     def invoke(self, node: NodeId, call: object, *, cause: int = -1) -> int:
         """A client calls ``call`` at ``node``; the operation's id, its index in ``history``."""
+        target = self._node(node)
         number = len(self.history)
         self.history.append(OperationRecord(number, node, call, self.engine.now))
-        self._node(node).invoke(number, call, cause)
+        target.invoke(number, call, cause)
         return number
 
     def complete(self, operation: int, outcome: Outcome) -> None:
@@ -215,4 +216,7 @@ class Cluster:
     def note_message(self, kind: str, envelope: Envelope, **more: Any) -> None:
         """Something happened to a message on its way."""
         if self.recorder is not None:
+            if envelope.whole is not None:  # on one hop of its way
+                more = {**more, "hop": (envelope.src, envelope.dst)}
+                envelope = envelope.whole
             self.recorder.message_event(self.engine.now, kind, envelope, more)

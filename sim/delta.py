@@ -46,6 +46,8 @@ def _map_delta(old: Map[Any, Any], new: Map[Any, Any]) -> dict[str, Any]:
 
 
 def _log_delta(old: Log[Any], new: Log[Any]) -> dict[str, Any]:
+    if new.first < old.first:  # entries that were discarded are back: nothing to build on
+        return {"~first": new.first, "~from": new.first, "~entries": [plain(e) for e in new]}
     keep = new.shared_prefix(old)
     return {"~first": new.first, "~from": keep + 1, "~entries": [plain(e) for e in new[keep + 1 :]]}
 

@@ -44,6 +44,8 @@ class Injector:
         self.texts = list(texts) or [repr(fault) for fault in plan]
         self._subjects = subjects
         self._rules: dict[int, Rule] = {}
+        self._down: dict[NodeId, list[Usage]] = {}
+        self._still: dict[NodeId, list[Usage]] = {}
         for node in self._need_care(plan):
             cluster.careful(node)
         for usage in self.usage:
@@ -55,7 +57,10 @@ class Injector:
     @property
     def nodes(self) -> list[NodeId]:
         """The nodes that faults may hit: all but clients."""
-        return list(self.cluster.nodes) if self._subjects is None else list(self._subjects)
+        present = self.cluster.nodes
+        return (
+            list(present) if self._subjects is None else [n for n in self._subjects if n in present]
+        )
 
     def _need_care(self, plan: Sequence[f.Fault]) -> list[NodeId]:
         """Disk faults and crashes inside a step need nodes that list their effects."""
@@ -110,7 +115,7 @@ class Injector:
     def _one(self, target: f.Target) -> list[NodeId]:
         nodes = self.nodes
         if target.kind == "node":
-            return [target.name]
+            return [target.name] if target.name in self.cluster.nodes else []
         if target.kind == "all":
             return nodes
         if target.kind == "random":
@@ -130,28 +135,47 @@ class Injector:
 
     # -- nodes ----------------------------------------------------------------------------
 
+    # A node that several faults hold down, or hold still, comes back when the last of them ends;
+    # a recover or resume fault ends them all.
+
+    def _keep_down(self, node: NodeId, usage: Usage, cause: int) -> int:
+        """This fault holds the node down from now on; 1 if it was up."""
+        self._down.setdefault(node, []).append(usage)
+        return int(self.cluster.crash(node, cause=cause))
+
+    def _let_up(self, node: NodeId, usage: Usage, cause: int) -> None:
+        """This fault no longer holds the node down."""
+        holders = self._down.get(node, [])
+        if usage in holders:
+            holders.remove(usage)
+            if not holders and node in self.cluster.nodes:
+                self.cluster.recover(node, cause=cause)
+
     def _crash(self, usage: Usage, cause: int) -> Undo:
         fault: Any = usage.fault
-        hit = [n for n in self.resolve(fault.targets) if self.cluster.nodes[n].up]
-        for node in hit:
-            if fault.escape is None:
-                self.cluster.crash(node, cause=cause)
-            else:
-                self.cluster.careful(node).escape = (fault.escape, usage)
-        self._touch(usage, hit, None if fault.escape is None else 0)
+        hit = self.resolve(fault.targets)
+        if fault.escape is None:
+            self._touch(usage, hit, sum(self._keep_down(n, usage, cause) for n in hit))
+        else:
+            self._touch(usage, hit, 0)
+            for node in hit:
+                self._down.setdefault(node, []).append(usage)
+                self.cluster.careful(node).escapes.append((fault.escape, usage))
 
         def recover(end: int) -> None:
             for node in hit:
-                stepping = self.cluster.nodes[node].stepping
+                stepping = self.cluster.nodes[node].stepping if node in self.cluster.nodes else None
                 if stepping is not None:
-                    stepping.escape = None
-                self.cluster.recover(node, cause=end)
+                    stepping.escapes = [e for e in stepping.escapes if e[1] is not usage]
+                self._let_up(node, usage, end)
 
         return recover
 
     def _recover(self, usage: Usage, cause: int) -> None:
-        hit = [n for n in self.resolve(_fixed(usage.fault)) if self.cluster.recover(n, cause=cause)]
-        self._touch(usage, hit)
+        hit = self.resolve(_fixed(usage.fault))
+        for node in hit:
+            self._down.pop(node, None)
+        self._touch(usage, [n for n in hit if self.cluster.recover(n, cause=cause)])
 
     def _crash_loop(self, usage: Usage, cause: int) -> Undo:
         fault: Any = usage.fault
@@ -161,19 +185,19 @@ class Injector:
 
         def down(cause: int) -> None:
             if live[0]:
-                usage.touched += sum(self.cluster.crash(n, cause=cause) for n in hit)
+                usage.touched += sum(self._keep_down(n, usage, cause) for n in hit)
                 self.cluster.engine.call_later(fault.down_us, up, cause)
 
         def up(cause: int) -> None:
             if live[0]:
                 for node in hit:
-                    self.cluster.recover(node, cause=cause)
+                    self._let_up(node, usage, cause)
                 self.cluster.engine.call_later(fault.up_us, down, cause)
 
         def stop(end: int) -> None:
             live[0] = False
             for node in hit:
-                self.cluster.recover(node, cause=end)
+                self._let_up(node, usage, end)
 
         down(cause)
         return stop
@@ -181,29 +205,39 @@ class Injector:
     def _pause(self, usage: Usage, cause: int) -> Undo:
         hit = [n for n in self.resolve(_fixed(usage.fault)) if self.cluster.nodes[n].up]
         for node in hit:
-            self.cluster.pause(node, cause=cause)
+            self._still.setdefault(node, []).append(usage)
+            if not self.cluster.nodes[node].paused:
+                self.cluster.pause(node, cause=cause)
         self._touch(usage, hit)
 
         def resume(end: int) -> None:
             for node in hit:
-                self.cluster.resume(node, cause=end)
+                holders = self._still.get(node, [])
+                if usage in holders:
+                    holders.remove(usage)
+                    if not holders and node in self.cluster.nodes:
+                        self.cluster.resume(node, cause=end)
 
         return resume
 
     def _resume(self, usage: Usage, cause: int) -> None:
-        hit = [n for n in self.resolve(_fixed(usage.fault)) if self.cluster.resume(n, cause=cause)]
-        self._touch(usage, hit)
+        hit = self.resolve(_fixed(usage.fault))
+        for node in hit:
+            self._still.pop(node, None)
+        self._touch(usage, [n for n in hit if self.cluster.resume(n, cause=cause)])
 
     def _slow(self, usage: Usage, cause: int) -> Undo:
         fault: Any = usage.fault
         hit = self.resolve(fault.targets)
-        for node in hit:
-            self.cluster.nodes[node].slow_down(fault.factor)
-        self._touch(usage, hit)
+        slowed = [self.cluster.nodes[node] for node in hit]
+        for node in slowed:
+            node.slow_down(fault.factor)
+        before_boot = self.cluster.now == 0
+        self._touch(usage, hit, sum(node.up or before_boot for node in slowed))
 
         def stop(end: int) -> None:
-            for node in hit:
-                self.cluster.nodes[node].speed_up(fault.factor)
+            for node in slowed:
+                node.speed_up(fault.factor)
 
         return stop
 
@@ -225,7 +259,7 @@ class Injector:
 
     def _change_clocks(self, nodes: list[NodeId], amount: int, drift: bool, cause: int) -> None:
         now = self.cluster.now
-        for node in nodes:
+        for node in (n for n in nodes if n in self.cluster.nodes):
             clock = self.cluster.nodes[node].own_clock()
             (clock.drift if drift else clock.step)(now, amount)
             self.cluster.note_node(node, "clock", cause, **{"ppm" if drift else "by": amount})
@@ -264,13 +298,13 @@ class Injector:
         return self._rule(usage, rule, lambda: self._let_go(rule))
 
     def _let_go(self, rule: Holding) -> None:
-        for envelope in rule.held:
-            self.cluster.network.schedule(envelope, 0)
+        for envelope in sorted(rule.held, key=lambda e: e.number):  # in the order of sending
+            self.cluster.network.go_on(envelope)
         rule.held.clear()
 
     def _release(self, usage: Usage, cause: int) -> None:
         for rule in [r for r in self.cluster.network.rules if isinstance(r, Holding)]:
-            usage.touched += 1
+            usage.touched += len(rule.held)
             self.cluster.network.rules.remove(rule)
             self._let_go(rule)
 
@@ -291,7 +325,7 @@ class Injector:
             self._turn(disk, usage, on=True)
 
         def stop(end: int) -> None:
-            for node in hit:
+            for node in (n for n in hit if n in self.cluster.nodes):
                 self.cluster.note_node(node, "disk", end, why=f"{fault.kind} ends")
                 self._turn(self.cluster.nodes[node].own_disk(), usage, on=False)
 

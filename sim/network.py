@@ -166,6 +166,7 @@ class Network:
             e = envelope
             return self.send_to_departed(src, e.dst, e.message, e.cause, e.index)
         self.sent += 1
+        envelope.number = self.sent
         wire = self.wire(src, envelope.dst)
         if wire is None:
             return self.drop(envelope, "no link")
@@ -195,7 +196,10 @@ class Network:
         for after in copies:
             self.duplicated += 1
             self.cluster.note_message("duplicate", envelope, by=after)
-            later(delay + after, arrive, what)
+            behind = delay + after
+            if wire.fifo is not None:
+                behind = wire.fifo.next(self.cluster.engine.now, behind)
+            later(behind, arrive, what)
 
     def _hop(self, way: tuple[Envelope, tuple[NodeId, ...], int]) -> None:
         """The message stands at ``path[at]``: on to the next node of its path."""
@@ -205,6 +209,8 @@ class Network:
         if at and (relay is None or not relay.up):
             return self.drop(whole, f"relay {here} down")
         hop = Envelope(here, there, whole.message, whole.cause, whole.index, whole.shown)
+        hop.number, hop.whole = whole.number, whole
+        hop.then = (self._hop_due, (whole, hop, path, at + 1))
         assert relay is not None
         wire = self.wire(relay, there)
         assert wire is not None
@@ -235,7 +241,8 @@ class Network:
                 delay += verdict.after_us
                 if verdict.message is not None:
                     envelope.message, envelope.shown = verdict.message, None
-                self.cluster.note_message("delay", envelope, by=verdict.after_us, why=verdict.why)
+                kind = "delay" if verdict.message is None else "corrupt"
+                self.cluster.note_message(kind, envelope, by=verdict.after_us, why=verdict.why)
             elif isinstance(verdict, Drop):
                 return self._lose(envelope, verdict.reason), copies
             elif isinstance(verdict, Held):
@@ -277,6 +284,11 @@ class Network:
     def schedule(self, envelope: Envelope, delay: int) -> None:
         """Deliver ``envelope`` in ``delay`` µs, unless a rule says otherwise when it is due."""
         self.cluster.engine.call_later(delay, self.due, envelope)
+
+    def go_on(self, envelope: Envelope) -> None:
+        """A rule lets go of a message that it held: on from where it was."""
+        arrive, what = envelope.then or (self.due, envelope)
+        self.cluster.engine.call_later(0, arrive, what)
 
     def due(self, envelope: Envelope) -> None:
         """A message reaches its destination, unless a rule drops it now."""

@@ -13,6 +13,8 @@ from collections.abc import Callable
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+from protocols.api import ProtocolError
+from protocols.canonical import LEAVES, shallow_immutable, why_mutable
 from protocols.spec import spec_of
 from protocols.step import (
     Event,
@@ -95,7 +97,7 @@ class Node:
         self.process = process
         self.spec = spec_of(type(process))
         self.handlers = self.spec.handlers
-        self.size = self.spec.size
+        self.size = -1 if self.spec.inner else self.spec.size  # -1: always look closely
         self.timers: dict[object, Timer] = {}
         self.wires: dict[NodeId, Wire] = {}
         self.inbox: deque[tuple[Event, int, int, Timer | None]] | None = None
@@ -162,7 +164,8 @@ class Node:
         for timer in self.timers.values():
             timer.due = -1
         self.timers.clear()
-        self.inbox = None
+        self._lose_inbox()
+        self.paused = 0  # the new process was never stopped
         self._busy = False
         if self.disk is not None:
             lost = self.disk.lose_power()
@@ -177,6 +180,13 @@ class Node:
         self.refresh()
         return lost
 
+    def _lose_inbox(self) -> None:
+        waiting, self.inbox = self.inbox or (), None
+        for event, cause, index, _ in waiting:
+            if type(event) is Receive:
+                lost = Envelope(event.src, self.id, event.message, cause, index)
+                self.cluster.network.drop(lost, "crashed before handling it")
+
     def pause(self) -> None:
         """Stand still: events wait."""
         self.paused += 1
@@ -186,6 +196,8 @@ class Node:
         """Go on: what waited is handled now, in order."""
         self.paused = max(0, self.paused - 1)
         self.refresh()
+        if self.stepping is not None and not self.paused:
+            self.stepping.go_on()
         self._drain()
 
     def slow_down(self, factor: int) -> None:
@@ -225,6 +237,8 @@ class Node:
                 handler(process, self.ctx, src, message)
             if len(process.__dict__) != self.size:
                 check_declared(process)
+            if not self.delivered & 15:
+                self.check_values()
         except Exception as error:
             raise self.blame(error, Receive(src, message)) from error
         if self.watch is not None:
@@ -304,10 +318,21 @@ class Node:
             else:
                 dispatch(self.process, event, self.ctx)
                 check_declared(self.process)
+                self.check_values()
         except Exception as error:
             raise self.blame(error, event) from error
-        if self.watch is not None:
+        if self.watch is not None and self.stepping is None:  # else it has been told already
             self.watch(self)
+
+    def check_values(self) -> None:
+        """Refuse a mutable value in a field: at every timer, start, operation and 16th message.
+
+        A recorded or careful step is checked in full, every time; the direct path is for speed.
+        """
+        for name, value in zip(self.spec.fields, self.spec.read_fields(self.process), strict=True):
+            if type(value) not in LEAVES and not shallow_immutable(type(value)):
+                where = f"{type(self.process).__name__}.{name}"
+                raise ProtocolError(f"{where} = {value!r}: {why_mutable(value)}")
 
     def blame(self, error: Exception, event: Event) -> Exception:
         """The same error, naming node, time, event and seed."""
@@ -368,6 +393,7 @@ class Node:
                 handler(process, self.ctx, value)
             if len(process.__dict__) != self.size:
                 check_declared(process)
+            self.check_values()
         except Exception as error:
             raise self.blame(error, Fire(value)) from error
         if self.watch is not None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from protocols.values import NodeId
 
@@ -65,6 +65,9 @@ class Envelope:
     cause: int = -1
     index: int = 0
     shown: str | None = None  # the message as JSON text, if a recorder has made it
+    number: int = 0  # order of sending
+    whole: Envelope | None = None  # on one hop of a longer way: the message on that way
+    then: tuple[Callable[[Any], None], Any] | None = None  # what goes on when a rule lets it go
 
 
 class Rule:

@@ -37,23 +37,33 @@ Waiting = tuple[int, Sequence[Effect], int]
 class Careful:
     """Runs the steps of one node with a list of effects in between."""
 
-    __slots__ = ("ctx", "durable", "escape", "node", "outbox", "syncing", "watch", "written")
+    __slots__ = (
+        "ctx",
+        "durable",
+        "escapes",
+        "node",
+        "outbox",
+        "synced",
+        "syncing",
+        "watch",
+        "written",
+    )
 
     def __init__(self, node: Node) -> None:
         self.node = node
         self.ctx = Listing(node)
         self.watch = Watch.of(node.process).changes
         self.durable = frozenset(durable_state(node.process))
-        self.escape: tuple[int, Any] | None = None  # how many messages get out; whose fault
+        self.escapes: list[tuple[int, Any]] = []  # how many messages get out; whose fault
         self.written = 0  # writes begun so far
+        self.synced = 0  # writes synced so far
         self.syncing = 0  # the sync under way covers writes up to this number; 0: none
         self.outbox: deque[Waiting] = deque()  # (number of writes to wait for, effects, step id)
 
     def forget(self) -> None:
         """A crash: what waited for the disk never leaves."""
         self.outbox.clear()
-        self.syncing = 0
-        self.written = 0
+        self.written = self.synced = self.syncing = 0
 
     def run(self, event: Event, cause: int, index: int) -> None:
         """One step, exactly."""
@@ -76,7 +86,9 @@ class Careful:
             if len(recorder.pending) > BLOCK:
                 recorder.flush()
         node.step_cause = number
-        if node.disk is None and self.escape is None:
+        if node.watch is not None:  # before a crash inside this step can replace the process
+            node.watch(node)
+        if node.disk is None and not self.escapes:
             for place, effect in enumerate(effects):
                 self._carry_out(effect, place, number)
         else:
@@ -88,7 +100,7 @@ class Careful:
         """With a disk that takes time or fails, or a crash that falls inside this step."""
         self._act_now(effects)
         written = {n: now for n, was, now in changes if n in self.durable and changed(was, now)}
-        if self.escape is not None:
+        if self.escapes:
             self._crash_inside(written, effects, number)
         else:
             self._store(written, effects, number)
@@ -133,7 +145,17 @@ class Careful:
             return
         disk.sync(writes)
         self.syncing = 0
-        self._release(upto)
+        self.synced = upto
+        if self.node.paused:  # it stands still: what may leave leaves when it goes on
+            return
+        self.go_on()
+
+    def go_on(self) -> None:
+        """Let go what is synced, and sync the rest."""
+        disk = self.node.disk
+        if disk is None:
+            return
+        self._release(self.synced)
         if self.outbox and not self.syncing:
             self._sync(disk)
 
@@ -155,19 +177,28 @@ class Careful:
     def _crash_inside(
         self, written: dict[str, Any], effects: Sequence[Effect], number: int
     ) -> None:
-        """The crash falls between storing and sending: a prefix of the messages escapes."""
-        assert self.escape is not None
-        node, (escape, usage) = self.node, self.escape
-        self.escape = None
+        """The crash falls between storing and sending: a prefix of the messages escapes.
+
+        What earlier steps wait to send leaves first, and whole: their writes are synced too.
+        """
+        node = self.node
+        escape, usage = self.escapes.pop(0)
         usage.touched += 1
         disk = node.disk
         if disk is not None and written:
+            if disk.full:
+                disk.bite("full")
+                node.cluster.crash(node.id, why="disk full", cause=number)
+                return
             disk.write(written)
-            if disk.torn:  # half a write: nothing can have left
-                escape = 0
-            else:
+        if disk is None or not (disk.torn and written):
+            if disk is not None:
                 disk.sync(len(disk.unsynced))
-        self._leave(effects, number, escape)
+            for _, earlier, step in self.outbox:
+                self._leave(earlier, step)
+            self._leave(effects, number, escape)
+        else:
+            escape = 0  # half a write: nothing can have left
         node.cluster.crash(node.id, why=f"inside a step, {escape} messages out", cause=number)
 
     def _carry_out(self, effect: Effect, index: int, number: int) -> None:

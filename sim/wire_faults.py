@@ -129,7 +129,8 @@ class Trouble(Rule):
         if fault.corrupt and chance() < fault.corrupt:
             if fault.corrupt_mode == "drop":
                 return Drop(f"corrupt ({self.reason})")
-            changed = corrupted(envelope.message, self.rng)
+            damaged = corrupted(envelope.message, self.rng)
+            changed = None if damaged is envelope.message else damaged
         after = fault.delay_us
         if fault.jitter_us:
             after += int(chance() * (fault.jitter_us + 1))

@@ -43,8 +43,12 @@ class UnclampedVariance(PhiOptions):
 
     def deviation_us(self, window: Window) -> float:
         seconds = [sample / SECOND for sample in window.samples()]
-        mean = sum(seconds) / len(seconds)
-        variance = sum(s * s for s in seconds) / len(seconds) - mean * mean
+        total = squares = 0.0
+        for value in seconds:  # sum() rounds otherwise from Python 3.12 on
+            total += value
+            squares += value * value
+        mean = total / len(seconds)
+        variance = squares / len(seconds) - mean * mean
         return max(sqrt(variance) * SECOND, self.min_std_us)
 
 

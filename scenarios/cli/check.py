@@ -156,6 +156,7 @@ def _failure(failure: Failure) -> dict[str, Any]:
         "state": _value(failure.state),
         "possible": [_value(answer) for answer in failure.possible],
         "complete": failure.complete,
+        "certain": failure.certain,
         "concurrent": [_operation(each) for each in failure.concurrent],
     }
 

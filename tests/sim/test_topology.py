@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import csv
 import hashlib
-import os
 import pickle
 import random
 from itertools import pairwise
 from math import sqrt
-from pathlib import Path
 from typing import Any
 
 import networkx as nx
@@ -22,6 +20,7 @@ from sim.presets import RTT_PRESETS, rtt_matrix
 from sim.random_graphs import barabasi_albert, erdos_renyi, random_regular, watts_strogatz
 from sim.rtt import Jitter, RttMatrix
 from sim.topology import DEFAULT_LINK, GraphTopology, Topology, parse_topology
+from tests.shared_data import shared_data
 
 LINK = LinkSpec(Constant(7))
 
@@ -394,17 +393,8 @@ def test_regions_in_files() -> None:
     assert topology.link("n1", "n2") == LinkSpec(Exponential(1_500, min_us=15_000), loss=0.01)
 
 
-def data_folder() -> Path:
-    root = Path(__file__).resolve().parents[2]
-    return Path(os.environ.get("SPLITBRAIN_SHARED_DATA", root.parent / "shared" / "data"))
-
-
 def test_the_preset_is_the_published_matrix_cell_by_cell() -> None:
-    path = data_folder() / "rtt" / "ibm_cloud_2024-08-25.csv"
-    if not path.exists():
-        pytest.skip(
-            f"the published matrix is not at {path}; set SPLITBRAIN_SHARED_DATA to its folder"
-        )
+    path = shared_data("rtt", "ibm_cloud_2024-08-25.csv")
     with path.open(newline="", encoding="utf-8") as lines:
         head, *rows = csv.reader(line for line in lines if not line.startswith("#"))
     matrix = rtt_matrix("ibm-cloud-2024")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +26,10 @@ class Failure:
     ``operation`` returned next, and then no order was possible. ``prefix``: one order of what had
     returned before (with those still under way that it needs), or None if the budget did not
     suffice to find it again; ``state``: the object after it. ``possible``: answers of
-    ``operation`` with which the history could have gone on; it is all of them if ``complete``.
+    ``operation`` with which the history could have gone on; it is all of them if ``complete``,
+    as far as the model names one answer for each state (a lock may give any larger token).
+    ``certain``: it was proved that no order goes past ``operation``; otherwise the budget was
+    spent on that question, and the history is known to fail here or later.
     ``concurrent``: the others that were under way while it was. ``key``: which object.
     ``returned``: how many operations had returned; ``count``: how many did in the whole history.
     """
@@ -36,13 +40,15 @@ class Failure:
     state: Any
     possible: tuple[Any, ...]
     complete: bool
+    certain: bool
     concurrent: tuple[Operation, ...]
     returned: int
     count: int
 
     def sentence(self) -> str:
         """What is wrong, in one sentence."""
-        return f"{self.operation} cannot be placed after {self._before()}; {self._could()}"
+        cannot = "cannot be placed" if self.certain else "or a later one cannot be placed"
+        return f"{self.operation} {cannot} after {self._before()}; {self._could()}"
 
     def _before(self) -> str:
         return f"the {self.returned:,} of {self.count:,} operations that had returned before"
@@ -64,7 +70,10 @@ class Failure:
             lines += [f"  ... {more:,} before"] if more > 0 else []
             lines += [f"  {_shown(operation, unit)}" for operation in self.prefix[-_LAST:]]
             lines.append(f"  then it holds {_short(self.state)}")
-        lines += ["cannot be placed:", f"  {_shown(self.operation, unit)}", f"  {self._could()}"]
+        cannot = (
+            "cannot be placed:" if self.certain else "this one, or a later one, cannot be placed:"
+        )
+        lines += [cannot, f"  {_shown(self.operation, unit)}", f"  {self._could()}"]
         if self.concurrent:
             lines.append("under way meanwhile:")
             lines += [f"  {_shown(operation, unit)}" for operation in self.concurrent[:_LAST]]
@@ -91,21 +100,19 @@ def _short(value: Any) -> str:
     return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
 
 
-def explain(key: Any, tasks: Sequence[Task], model: Model, furthest: int, steps: int) -> Failure:
-    """The failure at return number ``furthest`` of one object, with searches of ``steps`` each."""
-    events = events_of(tasks)
-    returns = [number for is_return, number in events if is_return]
-    culprit = returns[furthest]
-    begun = _begun_before(events, culprit)
-    done = frozenset(returns[:furthest])
-    cut = [_as_of_then(task, number in done) for number, task in enumerate(tasks)]
-    rest = [cut[n] for n in begun if n != culprit and _counts(cut[n], model)]
-    prefix, state = _prefix(
-        rest + ([cut[culprit]] if _counts(cut[culprit], model) else []), model, steps
-    )
-    possible, complete = _possible(tasks[culprit], rest, model, steps)
-    then = tasks[culprit]
-    concurrent = [tasks[n].operation for n in begun if n != culprit and _meet(tasks[n], then)]
+def explain(key: Any, tasks: Sequence[Task], model: Model, least: int, steps: int) -> Failure:
+    """The failure of one object, with searches of at most ``steps`` steps each.
+
+    At least ``least`` operations had returned before it.
+    """
+    past = _Past(tasks, model)
+    question = _first_broken(past, model, least, steps)
+    at = question.at
+    prefix, state = _prefix(past.before(at), model, steps)
+    possible, complete = _possible(question, model, steps)
+    then, count = tasks[past.returns[at]], len(past.returns)
+    others = [tasks[n] for n in past.begun(at) if n != past.returns[at]]
+    concurrent = tuple(task.operation for task in others if _meet(task, then))
     return Failure(
         key,
         then.operation,
@@ -113,29 +120,76 @@ def explain(key: Any, tasks: Sequence[Task], model: Model, furthest: int, steps:
         state,
         possible,
         complete,
-        tuple(concurrent),
-        furthest,
-        len(returns),
+        question.answer is False,
+        concurrent,
+        at,
+        count,
     )
 
 
-def _begun_before(events: Iterable[tuple[bool, int]], culprit: int) -> list[int]:
-    begun = []
-    for is_return, number in events:
-        if not is_return:
-            begun.append(number)
-        elif number == culprit:
-            break
-    return begun
+class _Past:
+    """A history as it was known at each of its ``returns``."""
+
+    def __init__(self, tasks: Sequence[Task], model: Model) -> None:
+        self._tasks, self._model = tasks, model
+        self._events = events_of(tasks)
+        self.returns = [number for is_return, number in self._events if is_return]
+
+    def begun(self, at: int) -> list[int]:
+        """The tasks invoked before return number ``at``, in order of time."""
+        begun = []
+        for is_return, number in self._events:
+            if not is_return:
+                begun.append(number)
+            elif number == self.returns[at]:
+                break
+        return begun
+
+    def before(self, at: int) -> list[Task]:
+        """The history just before that return: what is under way may still answer anything."""
+        return self._as_of(at, frozenset(self.returns[:at]))[0]
+
+    def after(self, at: int) -> tuple[list[Task], int]:
+        """The history just after it, and the place in it of the task that returned."""
+        known, numbers = self._as_of(at, frozenset(self.returns[: at + 1]))
+        return known, numbers.index(self.returns[at])
+
+    def _as_of(self, at: int, done: frozenset[int]) -> tuple[list[Task], list[int]]:
+        tasks, reads = self._tasks, self._model.reads
+        numbers = [n for n in sorted(self.begun(at)) if n in done or tasks[n].call.op not in reads]
+        known = [
+            tasks[n] if n in done else tasks[n]._replace(result=PENDING, end=None) for n in numbers
+        ]
+        return known, numbers
 
 
-def _as_of_then(task: Task, done: bool) -> Task:
-    """A task as it was known when only those that are ``done`` had returned."""
-    return task if done else task._replace(result=PENDING, end=None)
+class _Question:
+    """Can the history just after return number ``at`` be ordered? ``answer`` (None: not known)."""
+
+    def __init__(self, past: _Past, at: int, model: Model, steps: int) -> None:
+        self.at = at
+        self.tasks, self.place = past.after(at)
+        self.problem = Problem(self.tasks, model, alone=self.place)
+        self.answer = Search(self.problem).run(steps)
 
 
-def _counts(task: Task, model: Model) -> bool:
-    return task.end is not None or task.call.op not in model.reads
+def _first_broken(past: _Past, model: Model, least: int, steps: int) -> _Question:
+    """The first return after which no order is possible any more.
+
+    The search that failed knew what the operations under way would answer later, so it may have
+    failed too early. If a question is not answered within the budget the answer taken is no.
+    """
+    asked: dict[int, _Question] = {}
+
+    def broken(at: int) -> bool:
+        asked[at] = _Question(past, at, model, steps)
+        return asked[at].answer is not True
+
+    if broken(least):
+        return asked[least]
+    last = len(past.returns) - 1
+    found = bisect_left(range(last), True, lo=least + 1, key=broken)
+    return asked.get(found) or _Question(past, found, model, steps)
 
 
 def _meet(task: Task, other: Task) -> bool:
@@ -146,30 +200,27 @@ def _prefix(
     tasks: list[Task], model: Model, steps: int
 ) -> tuple[tuple[Operation, ...] | None, Any]:
     """An order of the prefix and the state after it."""
-    tasks.sort(key=lambda task: task.start)
     search = Search(Problem(tasks, model))
     if search.run(steps) is not True:
         return None, None
     return tuple(tasks[n].operation for n in search.order()), search.final_state()
 
 
-def _possible(
-    culprit: Task, rest: list[Task], model: Model, steps: int
-) -> tuple[tuple[Any, ...], bool]:
-    """Answers with which the culprit could have been placed, and whether there are no others."""
+def _possible(question: _Question, model: Model, steps: int) -> tuple[tuple[Any, ...], bool]:
+    """Answers with which the operation that returned could be placed, and whether these are all."""
     if model.answer is None:
         return (), False
-    tasks = sorted([culprit, *rest], key=lambda task: task.start)
-    at = tasks.index(culprit)
-    problem = Problem(tasks, model, alone=at)
-    complete = Search(problem).run(steps) is False
-    answers = [model.answer(problem.space.states[s], culprit.call) for s in problem.rows[at]]
-    candidates = list(dict.fromkeys(answers))
+    tasks, at = question.tasks, question.place
+    call, states = tasks[at].call, question.problem.space.states
+    tried = question.problem.rows[at]
+    answers = [model.answer(states[state], call) for state in tried]
+    candidates = list({(type(answer), answer): answer for answer in answers}.values())
 
     def fits(answer: Any) -> bool | None:
-        replaced = culprit._replace(result=answer)
+        replaced = tasks[at]._replace(result=answer)
         return Search(Problem([*tasks[:at], replaced, *tasks[at + 1 :]], model)).run(steps)
 
     verdicts = [(answer, fits(answer)) for answer in candidates[:_ANSWERS]]
-    sure = all(fit is not None for _, fit in verdicts) and len(candidates) <= _ANSWERS
-    return tuple(answer for answer, fit in verdicts if fit), complete and sure
+    complete = question.answer is False and len(candidates) <= _ANSWERS
+    complete = complete and all(fit is not None for _, fit in verdicts)
+    return tuple(answer for answer, fit in verdicts if fit), complete

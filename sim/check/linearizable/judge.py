@@ -29,11 +29,14 @@ _EXPLAIN_AT_LEAST = 20_000
 class Budget:
     """How much to spend: ``steps`` of the search in all, and ``seconds`` (None: as many as needed).
 
-    With steps alone the answer is the same on every machine. ValueError for less than nothing.
+    With steps alone the answer is the same on every machine. ``explain``: steps for each question
+    that an explanation asks (None: twice what the verdict took; 0: no explanation, only the place
+    where the search gave up). ValueError for less than nothing.
     """
 
     steps: int = 2_000_000
     seconds: float | None = None
+    explain: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse what cannot be spent."""
@@ -41,13 +44,15 @@ class Budget:
             raise ValueError(f"a budget of {self.steps} steps; allowed: at least 1")
         if self.seconds is not None and not self.seconds > 0:
             raise ValueError(f"a budget of {self.seconds} seconds; allowed: more than 0, or None")
+        if self.explain is not None and self.explain < 0:
+            raise ValueError(f"{self.explain} steps to explain; allowed: at least 0, or None")
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
     """What is known of one object: its key, how many of its operations count, the verdict.
 
-    ``ordered``: so many of the ``returned`` operations that returned were put in an order.
+    ``ordered``: at least so many of the ``returned`` operations that returned have an order.
     ``method``: "zones" (distinct writes, no search needed), "search", or "" if not begun.
     """
 
@@ -195,8 +200,10 @@ class _Judge:
         return self._left <= 0 or (self._until is not None and monotonic() >= self._until)
 
     def _explain(self, bad: _Object) -> Failure:
-        """Explaining costs about as much as finding out did, per question."""
-        steps = max(_EXPLAIN_AT_LEAST, min(2 * bad.steps, self._budget.steps))
+        """Explaining may cost more than finding out did: several questions are asked."""
+        steps = self._budget.explain
+        if steps is None:
+            steps = max(_EXPLAIN_AT_LEAST, min(2 * bad.steps, self._budget.steps))
         bad.forget()
         return explain(bad.key, bad.tasks, self._model, bad.ordered, steps)
 

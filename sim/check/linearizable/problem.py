@@ -65,12 +65,15 @@ class Row(dict[int, int]):
     All operations with equal calls and results share one row, filled when asked for. For a call
     that never returned a state that it doesn't change counts as not possible: placing it there
     would change nothing, and it may as well stay unplaced.
+
+    ``eager``: it is a read that returned, to be placed as soon as it can be.
     """
 
-    __slots__ = ("call", "result", "space")
+    __slots__ = ("call", "eager", "result", "space")
 
     def __init__(self, space: Space, call: Call, result: Any) -> None:
         self.space, self.call, self.result = space, call, result
+        self.eager = result is not PENDING and call.op in space.model.reads
 
     def __missing__(self, state: int) -> int:
         space = self.space
@@ -78,6 +81,11 @@ class Row(dict[int, int]):
         number = space.number(after) if possible else -1
         if number == state and self.result is PENDING:
             number = -1
+        elif self.eager and number not in (state, -1):
+            raise ModelError(
+                f"model {space.model.name!r} says that {self.call.op!r} never changes a state, but "
+                f"{self.call} changed {space.states[state]!r} to {after!r}"
+            )
         self[state] = number
         return number
 
@@ -158,9 +166,9 @@ class Problem:
     way is already placed. Operations under way at the same time have different bits; a bit is
     used again once its operation has returned. Those that never return keep theirs.
 
-    ``open[p]``: the entries under way at return ``p``; ``waiting[:available[p]]``: those invoked
-    before it that never return; ``due[p]``: the bit of the operation that returns there;
-    ``rows[n]``: what task ``n`` does.
+    ``open[p]``: the entries under way at return ``p``, reads first; ``waiting[:available[p]]``:
+    those invoked before it that never return; ``due[p]``: the bit of the operation that returns
+    there; ``rows[n]``: what task ``n`` does.
     """
 
     __slots__ = (
@@ -202,13 +210,14 @@ class Problem:
             if is_return:
                 self.returns.append(number)
                 self.due.append(slots[number])
-                self.open.append(tuple(under_way.values()))
+                entries = under_way.values()
+                reads = [entry for entry in entries if entry.row.eager]
+                self.open.append((*reads, *[e for e in entries if not e.row.eager]))
                 self.available.append(len(self.waiting))
                 del under_way[number]
                 self._release(number, before, under_way)
                 continue
-            first = before.get(number)
-            need = slots[first] if first is not None and first in under_way else 0
+            need = self._needed(before.get(number), under_way, slots)
             if self.tasks[number].end is not None:
                 entry = self._entry(number, slots[number], need)
             else:
@@ -219,6 +228,12 @@ class Problem:
                 under_way[number] = entry
             else:
                 self.waiting.append(entry)
+
+    def _needed(self, first: int | None, under_way: dict[int, Entry], slots: list[int]) -> int:
+        """The bit of the operation that its client did just before, if that may be unplaced."""
+        if first is None:
+            return 0
+        return slots[first] if first in under_way or self.tasks[first].end is None else 0
 
     def _entry(self, number: int, bit: int, need: int) -> Entry:
         return Entry(bit | need, need, bit, self.rows[number], number)
@@ -300,8 +315,8 @@ def same_time_predecessors(tasks: Sequence[Task]) -> dict[int, int]:
         before = ended.get((task.client, task.start))
         if before is not None:
             found[number] = before
-        if task.end is not None:
-            ended[task.client, task.end] = number
+        if task.operation.kind == "ok" and task.operation.end is not None:
+            ended[task.client, task.operation.end] = number
     return found
 
 

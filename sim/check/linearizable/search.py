@@ -8,12 +8,19 @@ which sets of placed operations were met with which state, and never goes on fro
 Both are kept here with three differences. The list of operations to try is prepared for every
 point of the history (:class:`~sim.check.linearizable.problem.Problem`) instead of being relinked
 while searching; the set of placed operations is one small integer, because all that returned
-before the first unplaced return are placed; and only operations that never returned are pruned:
+before the first unplaced return are placed; and some choices are left out, because another one
+leads to an order whenever they do.
+
+Of operations that never returned:
 
 * one that would not change the state is not placed there: leaving it out changes nothing either;
 * of several with equal calls only the one invoked first is tried: in any order that uses a later
   one, the first could stand in its place, for it began before and need not have ended;
 * once every operation that returned is placed, the rest may be left out.
+
+Of operations that returned only those that the model declares as reads: one whose answer fits is
+placed at once, and nothing else is tried instead. In any order that has it later it can be moved
+to here: it may take effect now, and the others see the same states without it.
 
 A step of the budget is one configuration entered or left.
 """
@@ -32,8 +39,8 @@ class Search:
     """The search for one object; ``run`` goes on with it for so many steps.
 
     ``found``: True once an order was found, False once it is sure that there is none, None before.
-    ``furthest``: up to this return (not included) the history can be ordered; if ``found`` is
-    False, not including it: the history cut off there is the longest prefix that is linearizable.
+    ``furthest``: up to this return (not included) the history can be ordered. If ``found`` is
+    False, not beyond it, as far as operations under way there would give the answers they gave.
     """
 
     __slots__ = ("_mask", "_stack", "_state", "_tries", "found", "furthest", "problem", "steps")
@@ -88,8 +95,13 @@ class Search:
                 seen = places[after]
                 if new in seen:
                     at = mask >> shift
+                    if row.eager:
+                        tries = iter(())
+                        break
                     continue
                 seen.add(new)
+                if row.eager:
+                    tries = iter(())
                 push((tries, mask, state, task))
                 mask, state = new, after
                 if at == ends:
@@ -118,7 +130,3 @@ class Search:
     def final_state(self) -> object:
         """The state after :meth:`order`."""
         return self.problem.space.states[self._state]
-
-    def placed(self) -> int:
-        """How many operations that returned are placed in the best attempt, at least."""
-        return self.furthest
