@@ -47,11 +47,14 @@ class Commitment(RaftState):
                 self.apply_request(ctx, entry, entry.command)
             elif type(entry.command) is Configuration:
                 configurations.append((index, entry.command))
-            if self.options.session_lifetime_us and index % self.options.session_sweep == 0:
-                lifetime = self.options.session_lifetime_us
-                self.sessions = expire(self.sessions, entry.time_us, lifetime)
+            if index % self.options.session_sweep == 0 and self.options.session_lifetime_us:
+                self.sweep_sessions(entry.time_us)
         for index, configuration in configurations:
             self.configuration_committed(ctx, index, configuration)
+        self.after_applying(ctx)
+
+    def after_applying(self, ctx: Context) -> None:
+        """What waited for entries to be applied."""
         if self.configuration.auto_leave:
             self.leave_joint_if_due(ctx)
         if self.options.snapshot_every:
@@ -60,6 +63,10 @@ class Commitment(RaftState):
             self.answer_granted(ctx)
         if self.reads:
             self.release_reads(ctx)
+
+    def sweep_sessions(self, now_us: int) -> None:
+        """Free the memory of expired sessions."""
+        self.sessions = expire(self.sessions, now_us, self.options.session_lifetime_us)
 
     def apply_request(self, ctx: Context, entry: Entry, request: Request) -> None:
         """Apply a client's command, once (§8; dissertation §6.3); its leader answers."""

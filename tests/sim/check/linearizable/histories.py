@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 
 from sim.check.linearizable import PENDING, Call, Model
 from sim.history import Operation
+from sim.history.values import Kind
 
 VALUES = (1, 2)
+KINDS_DRAWN: tuple[Kind, ...] = ("ok", "ok", "ok", "info", "fail")
 CALLS: dict[str, list[tuple[str, Any, tuple[Any, ...]]]] = {
     "register": [("write", v, (None,)) for v in VALUES] + [("read", None, (None, *VALUES))],
     "cas-register": [
@@ -63,7 +65,7 @@ def drawn(draw: st.DrawFn, name: str, most: int = 5) -> list[Operation]:
     for number in range(draw(st.integers(1, most))):
         op, value, answers = draw(st.sampled_from(CALLS[name]))
         start = draw(st.integers(0, 8))
-        kind = draw(st.sampled_from(["ok", "ok", "ok", "info", "fail"]))
+        kind: Kind = draw(st.sampled_from(KINDS_DRAWN))
         end = start + draw(st.integers(0, 6))
         never = kind == "info" and draw(st.booleans())
         client = draw(st.sampled_from("abc"))
@@ -165,14 +167,15 @@ def recorded(
         planned.append((moment, number, client, start, end, op, value))
     assert model.answer is not None
     done, state = [], model.initial
-    for moment, number, client, start, end, op, value in sorted(planned):
+    for _, number, client, start, end, op, value in sorted(planned):
         call = Call(op, None, value, client if model.by_client else None)
         lose = rng.random() < lost
         answer = None if lose else model.answer(state, call)
         if not (lose and rng.random() < 0.5):
             possible, state = model.step(state, call, PENDING if lose else answer)
             assert possible
-        kind, until = ("info", None) if lose else ("ok", end)
+        kind: Kind = "info" if lose else "ok"
+        until = None if lose else end
         if lose:  # a client that gave up goes on under another name
             client = f"{client}-{number}"
         done.append(Operation(number, client, start, until, kind, op, None, value, answer))

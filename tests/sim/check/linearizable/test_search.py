@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from random import Random
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sim.check.linearizable import MODELS, Budget, Model, analyse, check, unpartitioned
+from sim.check.linearizable import (
+    MODELS,
+    Budget,
+    Call,
+    Model,
+    ModelError,
+    analyse,
+    check,
+    unpartitioned,
+)
 from sim.check.linearizable.problem import Problem, tasks_of
 from sim.check.linearizable.search import Search
 from sim.history import Operation
@@ -52,25 +62,33 @@ def test_turns_do_not_change_the_search(name: str, data: st.DataObject) -> None:
 @given(data=st.data())
 def test_a_failure_is_where_the_longest_prefix_ends(name: str, data: st.DataObject) -> None:
     model = MODELS[name]
-    operations = data.draw(drawn(name))
-    failure = analyse(operations, model).failure
+    operations = [on_its_own(o) for o in data.draw(drawn(name))]
+    with patch("sim.check.linearizable.explain._ANSWERS", 1000):
+        failure = analyse(operations, model).failure
     if failure is None:
         return
     at = operations.index(failure.operation)
     cut = as_of(operations, at, returned=False)
     assert brute_force(cut, model)
     assert not brute_force(as_of(operations, at, returned=True), model)
+    assert failure.certain
     assert failure.prefix is not None
-    before = [as_of([o], 0, returned=False)[0] if o == failure.operation else o for o in cut]
-    stripped = [next(c for c in before if c.id == o.id) for o in failure.prefix]
+    stripped = [next(c for c in cut if c.id == o.id) for o in failure.prefix]
     assert explains(stripped, cut, model)
     assert failure.complete or model.answer is None
-    assert failure.operation.result not in failure.possible or name == "set"
+    given = failure.operation.result
+    assert (type(given), given) not in [(type(a), a) for a in failure.possible]
     for answer in failure.possible:
         changed = as_of(operations, at, returned=True)
         place = next(n for n, o in enumerate(changed) if o.id == failure.operation.id)
         changed[place] = with_result(changed[place], answer)
         assert brute_force(changed, model)
+
+
+def on_its_own(o: Operation) -> Operation:
+    """The operation as the only one of its client, so that only times order it."""
+    client = f"{o.client}{o.id}"
+    return Operation(o.id, client, o.start, o.end, o.kind, o.op, o.key, o.value, o.result)
 
 
 def with_result(o: Operation, result: object) -> Operation:
@@ -130,3 +148,21 @@ def test_equal_pending_writes_do_not_multiply_the_work() -> None:
     analysis = analyse([*lost, wrong], "cas-register", Budget(30_000))
     assert analysis.result.verdict == "violated"
     assert analysis.steps < 30_000
+
+
+def test_a_read_that_changes_the_state_is_found_out() -> None:
+    def step(state: int, call: Call, result: object) -> tuple[bool, int]:
+        return True, state + 1
+
+    sees = Operation(0, "c", 0, 1, "ok", "see")
+    with pytest.raises(ModelError, match="'see' never changes a state, but"):
+        check([sees], Model("wrong", 0, step, reads=("see",)))
+
+
+def test_a_verdict_without_an_explanation() -> None:
+    write = Operation(0, "a", 0, 1, "ok", "write", None, 1)
+    read = Operation(1, "b", 5, 6, "ok", "read", None, None, 2)
+    failure = analyse([write, read], "register", Budget(explain=0)).failure
+    assert failure is not None
+    assert (failure.operation, failure.prefix, failure.certain) == (read, None, False)
+    assert "or a later one cannot be placed" in failure.sentence()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -13,6 +14,7 @@ from sim.check.linearizable.problem import Problem, tasks_of
 from sim.check.linearizable.search import Search
 from sim.check.linearizable.zones import Zones, fits_zones
 from sim.history import Operation
+from sim.history.values import Kind
 from tests.sim.check.linearizable.histories import brute_force, explains
 
 REGISTER = MODELS["register"]
@@ -28,7 +30,8 @@ def distinct(draw: st.DrawFn, most: int = 9) -> list[Operation]:
         start = draw(st.integers(0, 30))
         pending = draw(st.integers(0, 5)) == 0
         end = None if pending else start + draw(st.integers(0, 15))
-        kind = "info" if pending else "ok"
+        kind: Kind = "info" if pending else "ok"
+        op: tuple[str, Any, Any, Any]
         if number < writes:
             op = ("write", None, number + 1, None)
         else:
@@ -38,7 +41,7 @@ def distinct(draw: st.DrawFn, most: int = 9) -> list[Operation]:
     return sorted(operations, key=lambda o: o.start)
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=800, deadline=None)
 @given(distinct())
 def test_zones_agree_with_the_search(operations: list[Operation]) -> None:
     tasks = tasks_of(operations, REGISTER)
@@ -92,6 +95,7 @@ def big(count: int, stale: bool) -> list[Operation]:
     """A register used by many clients at once; at the end perhaps a read of an old value."""
     rng = Random(7)
     operations, value = [], 0
+    op: tuple[str, Any, Any, Any]
     for number in range(count):
         moment = 10 * number
         start, end = moment - rng.randrange(300), moment + rng.randrange(300)
