@@ -166,8 +166,18 @@ def _differ(run: RunResult, a: str, b: str, field: str) -> Result:
 
     if run.end_us < stable_from(run) + 1:
         return Unknown("the run ended before the last fault did")
-    why = f"{a} and {b} hold different {field} at the end"
+    why = f"{a} and {b} hold different {field} at the end{_first_difference(run, a, b, field)}"
     return Violated(why, Counterexample((a, b), run.end_us, (), why))
+
+
+def _first_difference(run: RunResult, a: str, b: str, field: str) -> str:
+    one, other = (getattr(run.cluster.nodes[n].process, field) for n in (a, b))
+    if not (isinstance(one, Mapping) and isinstance(other, Mapping)):
+        return ""
+    for key in dict.fromkeys((*one, *other)):
+        if one.get(key) != other.get(key):
+            return f"; {key}: {one.get(key)!r} at {a}, {other.get(key)!r} at {b}"
+    return ""
 
 
 CHECKS: dict[str, Check] = {

@@ -127,12 +127,17 @@ def _has_place(text: str) -> bool:
 
 
 def _stopped(error: RunStopped, *, show: bool) -> int:
+    from protocols.api import ProtocolError
     from scenarios.cli.frames import place_of
     from sim.node import RunError
 
     cause = error.__cause__ or error
     in_a_step = isinstance(cause, RunError)
-    place, ours = place_of(cause.__cause__ or cause if in_a_step else cause)
+    root = cause.__cause__ or cause if in_a_step else cause
+    place, ours = place_of(root)
+    ours = ours and not isinstance(
+        root, ProtocolError
+    )  # a breach of the contract is the protocol's
     told = str(cause) if in_a_step else _named(cause)
     click.echo(f"splitbrain: {error.what} stopped: {told}", err=True)
     click.echo(f"  at {place}", err=True)

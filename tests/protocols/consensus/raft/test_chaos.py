@@ -170,7 +170,7 @@ class VotesForAnyLog(RaftServer):
     [
         (AnswersReadsAtOnce, "default", 4, "a read misses"),
         (KeepsNoSessions, "default", 1, "times after"),
-        (VotesForAnyLog, "default", 3, "leads with"),
+        (VotesForAnyLog, "default", 6, "leads with"),
     ],
 )
 def test_the_checks_can_fail(mistake: type[RaftServer], setting: str, seed: int, says: str) -> None:
